@@ -16,6 +16,7 @@
 #include "core/model/element_layout.h"
 #include "core/model/fidelity.h"
 #include "core/model/launch/limits.h"
+#include "core/model/texture.h"
 #include "core/toolchain/architecture.h"
 #include "core/toolchain/device_arguments.h"
 
@@ -147,6 +148,28 @@ class Tables {
            std::to_string(layout.lanes.size()) + "}";
   }
 
+  /// "&kl_texture_0", or "nullptr" for memory.
+  Result<std::string> texture(const MepRegion& region) {
+    if (region.kind != MemoryKind::Texture) return std::string("nullptr");
+    KERNELIFT_ASSIGN(auto bytes, Mep::load(folder_, region.before));
+    auto object = read_texture(bytes);
+    if (!object) return environment_error("the texture object in " + region.before + " is damaged; extract again");
+    const kl_texture& t = *object;
+    const std::string name = "kl_texture_" + std::to_string(textures_++);
+    auto truth = [](bool value) { return value ? "true" : "false"; };
+    unsigned border[4];
+    std::memcpy(border, t.border, sizeof border);
+    char text[512];
+    std::snprintf(text, sizeof text,
+                  "{0x%llxull, %lluull, %u, %u, %u, %u, %u, %d, %d, {%d, %d, %d}, %s, %s, %s, %s, %u, {0x%xu, 0x%xu, "
+                  "0x%xu, 0x%xu}}",
+                  t.memory, t.row_bytes, t.width, t.height, t.depth, t.channels, t.bits, t.format, t.resource,
+                  t.address[0], t.address[1], t.address[2], truth(t.use == KL_SURFACE), truth(t.linear),
+                  truth(t.as_float), truth(t.normalized), t.array_flags, border[0], border[1], border[2], border[3]);
+    text_ += "/// " + texture_text(t) + ".\nstatic const kl_replay::Texture " + name + " = " + text + ";\n";
+    return "&" + name;
+  }
+
   static Result<size_t> target_of(const MepSymbolSlot& slot, const MepInstance& instance) {
     for (size_t i = 0; i < instance.variables.size(); ++i)
       if (instance.variables[i].key == slot.key) return i;
@@ -174,7 +197,9 @@ class Tables {
                     static_cast<unsigned long long>(region.size));
       regions += std::string("\n    {") + place + ", " + before + ",\n     " + after + ", " +
                  quoted(region_label(region)) + ", " + shape_of(region.element) + ", " + pointers_of(region) +
-                 (region.rewritten ? ", true}," : ", false},");
+                 (region.rewritten ? ", true, " : ", false, ");
+      KERNELIFT_ASSIGN(std::string object, texture(region));
+      regions += object + "},";
     }
     for (size_t i = 0; i < instance.variables.size(); ++i) {
       auto& variable = instance.variables[i];
@@ -227,6 +252,7 @@ class Tables {
   std::map<std::string, uint64_t> sums_;
   std::map<std::vector<uint32_t>, std::string> patterns_;
   std::map<std::string, std::string> layouts_;
+  int textures_ = 0;
 };
 
 /// "#define A 1" for every -DA=1, in order; a value given on the command line still wins.
@@ -467,10 +493,11 @@ Status write_mep_program(const MepProgram& program, const fs::path& templates, c
   LanguageWords words = words_of(mep.language);
   std::string kernel_file = "kernel." + words.extension, main_file = "main." + words.extension;
   std::string header;
-  for (const auto& piece : {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
-                            fs::path(words.prefix) / "replay_device.h", fs::path(words.prefix) / "replay_launch.h",
-                            fs::path("common/replay_memory.h"), fs::path("common/replay_run.h"),
-                            fs::path("common/replay_time.h"), fs::path("common/replay_main.h")}) {
+  for (const auto& piece :
+       {fs::path("common/replay_core.h"), fs::path("common/replay_compare.h"),
+        fs::path(words.prefix) / "replay_device.h", fs::path(words.prefix) / "replay_textures.h",
+        fs::path(words.prefix) / "replay_launch.h", fs::path("common/replay_memory.h"), fs::path("common/replay_run.h"),
+        fs::path("common/replay_time.h"), fs::path("common/replay_main.h")}) {
     KERNELIFT_ASSIGN(std::string text, read_text(templates / piece));
     header += (header.empty() ? "" : "\n") + text;
   }

@@ -16,6 +16,8 @@
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/FileSystem.h>
@@ -154,6 +156,21 @@ void join_renamed_statics(llvm::Module& module) {
   }
 }
 
+/// clang's header reads surfaces by assembly that may be moved over writes: a thread that reads what it wrote would get
+/// what was there before. nvcc keeps the order.
+void keep_surface_reads_in_order(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (!call || !call->isInlineAsm()) continue;
+      auto* assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+      if (assembly->hasSideEffects() || !assembly->getAsmString().starts_with("suld.")) continue;
+      call->setCalledOperand(llvm::InlineAsm::get(assembly->getFunctionType(), assembly->getAsmString(),
+                                                  assembly->getConstraintString(), /*hasSideEffects=*/true));
+      call->removeFnAttr(llvm::Attribute::Memory);
+    }
+}
+
 /// With -use_fast_math clang's headers replace sinf, cosf, sincosf, logf and log2f; nvcc replaces these functions too.
 void use_fast_functions(llvm::Module& module) {
   for (const char* name : {"tanf", "expf", "exp10f", "log10f", "powf"}) {
@@ -235,7 +252,10 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
     ObservedEmission action(&context, options.observer);
     if (!compiler.ExecuteAction(action)) return false;
     result.module = action.takeModule();
-    if (result.module) action.make_host_written_variable(*result.module), join_renamed_statics(*result.module);
+    if (result.module) {
+      action.make_host_written_variable(*result.module), join_renamed_statics(*result.module);
+      keep_surface_reads_in_order(*result.module);
+    }
     return result.module != nullptr;
   });
   KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));

@@ -270,14 +270,18 @@ const char* name(MemoryKind kind) {
     case MemoryKind::Managed: return "managed";
     case MemoryKind::HostMapped: return "host-mapped";
     case MemoryKind::Variable: return "variable";
+    case MemoryKind::Array: return "array";
+    case MemoryKind::Texture: return "texture";
   }
   return "device";
 }
 
 Result<MemoryKind> memory_kind_from_name(const std::string& text) {
-  for (auto kind : {MemoryKind::Device, MemoryKind::Managed, MemoryKind::HostMapped, MemoryKind::Variable})
+  for (auto kind : {MemoryKind::Device, MemoryKind::Managed, MemoryKind::HostMapped, MemoryKind::Variable,
+                    MemoryKind::Array, MemoryKind::Texture})
     if (text == name(kind)) return kind;
-  return environment_error("'" + text + "' is not a kind of memory (device, managed, host-mapped, variable)");
+  return environment_error("'" + text +
+                           "' is not a kind of memory (device, managed, host-mapped, variable, array, texture)");
 }
 
 Json to_json(const Geometry& geometry) {

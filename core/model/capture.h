@@ -33,9 +33,11 @@ struct Image {
   bool operator==(const Image&) const = default;
 };
 
-enum class MemoryKind { Device, Managed, HostMapped, Variable };
+/// Array: the texels of a CUDA array, row after row without padding. Texture: a texture or surface object, as
+/// core/model/texture_object.h lays it out; its handle is the region's address.
+enum class MemoryKind { Device, Managed, HostMapped, Variable, Array, Texture };
 
-const char* name(MemoryKind);  ///< "device", "managed", "host-mapped", "variable": as artefacts spell it.
+const char* name(MemoryKind);  ///< "device", "managed", "host-mapped", "variable", ...: as artefacts spell it.
 Result<MemoryKind> memory_kind_from_name(const std::string&);
 
 /// A range of memory that the kernel could reach, before and after the launch.

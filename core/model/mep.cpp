@@ -433,11 +433,13 @@ std::vector<MepInstance::ArgumentSlot> MepInstance::argument_slots() const {
   };
   for (uint32_t step : {kWord, kWord / 2, uint32_t(1)})
     for (uint32_t at = 0; at + kWord <= arguments.size(); at += step) {
-      if (!typed(at)) continue;
       uint64_t value;
       std::memcpy(&value, arguments.data() + at, kWord);
       for (size_t r = 0; r < regions.size() && !overlaps(at); ++r) {
         auto& region = regions[r];
+        // A handle is a number by its type.
+        if (region.kind == MemoryKind::Texture && step == kWord && value == region.address) slots.push_back({at, r});
+        if (region.kind == MemoryKind::Texture || !typed(at)) continue;
         // An address that ends one region and begins another belongs to the one it begins.
         bool inside = value >= region.address && value < region.address + std::max<uint64_t>(region.size, 1);
         bool end = value == region.address + region.size;

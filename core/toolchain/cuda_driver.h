@@ -33,7 +33,10 @@
   X(cuStreamGetCaptureInfo) X(cuCtxGetId) X(cuCtxResetPersistingL2Cache) X(cuGraphExecKernelNodeSetParams) \
   X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams) X(cuGraphGetEdges) \
   X(cuGraphKernelNodeGetAttribute) X(cuGraphNodeGetEnabled) X(cuGraphNodeSetEnabled) X(cuGraphLaunch) \
-  X(cuGetProcAddress) X(cuFuncSetCacheConfig) X(cuMemGetAccess)
+  X(cuGetProcAddress) X(cuFuncSetCacheConfig) X(cuMemGetAccess) X(cuTexObjectGetResourceDesc) \
+  X(cuTexObjectGetTextureDesc) X(cuTexObjectGetResourceViewDesc) X(cuSurfObjectGetResourceDesc) X(cuTexObjectCreate) \
+  X(cuTexObjectDestroy) X(cuSurfObjectCreate) X(cuSurfObjectDestroy) X(cuArray3DCreate) X(cuArrayDestroy) \
+  X(cuArray3DGetDescriptor) X(cuMemcpy3DAsync)
 // clang-format on
 
 namespace kernelift {

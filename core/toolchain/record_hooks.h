@@ -11,9 +11,15 @@
 extern "C" {
 #endif
 
-#define KL_RECORD_HOOKS_VERSION 1
+#define KL_RECORD_HOOKS_VERSION 2
 
-enum kl_memory_kind { KL_MEMORY_DEVICE = 0, KL_MEMORY_MANAGED = 1, KL_MEMORY_HOST_MAPPED = 2 };
+enum kl_memory_kind {
+  KL_MEMORY_DEVICE = 0,
+  KL_MEMORY_MANAGED = 1,
+  KL_MEMORY_HOST_MAPPED = 2,
+  KL_MEMORY_ARRAY = 3,   ///< The texels of a CUDA array.
+  KL_MEMORY_TEXTURE = 4  ///< A kl_texture (texture_object.h).
+};
 
 typedef struct kl_allocation {
   uint64_t address, size;  ///< As requested by the application.

@@ -13,6 +13,7 @@
 
 #include "core/base/bytes.h"
 #include "core/model/kernel_key.h"
+#include "core/model/texture.h"
 #include "extractor/extract/capture_join.h"
 #include "extractor/extract/region_types.h"
 #include "mep-templates/mep_writer.h"
@@ -26,6 +27,15 @@ const CapturedVariable* variable_at(const CapturedInstance& instance, uint64_t a
   for (auto& variable : instance.variables)
     if (address >= variable.address && address < variable.address + variable.before.size) return &variable;
   return nullptr;
+}
+
+/// The argument that leads to a region, be it by a texture object; -1: none.
+int argument_of(const CapturedRegion& region, const CapturedInstance& instance) {
+  if (region.kind == MemoryKind::Array && region.reached_from.root == Origin::Root::Memory)
+    for (auto& object : instance.regions)
+      if (object.kind == MemoryKind::Texture && object.address == region.reached_from.address)
+        return object.reached_from.argument;
+  return region.reached_from.argument;
 }
 
 /// Limits found by looking at one instance's arguments: pointers to memory that was not captured.
@@ -80,7 +90,8 @@ class Taker {
     KERNELIFT_ASSIGN(auto arrays, region_arrays(from, kernel_, [&](const Image& image) { return bytes_of(image); }));
     for (size_t i = 0; i < from.regions.size(); ++i) {
       auto& region = from.regions[i];
-      if (region.kind != MemoryKind::Device)
+      if (region.kind == MemoryKind::Managed || region.kind == MemoryKind::HostMapped ||
+          region.kind == MemoryKind::Variable)
         limits.insert("Memory at " + address_text(region.address) + " was " + name(region.kind) +
                       " in the application; here it is the device's own, so timings may differ.");
       for (auto& part : arrays[i]) {
@@ -89,7 +100,7 @@ class Taker {
         taken.part_of = arrays[i].size() > 1 ? region.address : 0;
         taken.reached_from = part.parameter < 0 ? readable(region.reached_from)
                                                 : Origin::of_argument(size_t(part.parameter), part.member);
-        taken.parameter = part.parameter < 0 ? region.reached_from.argument : part.parameter;
+        taken.parameter = part.parameter < 0 ? argument_of(region, from) : part.parameter;
         std::string name = "memory at " + address_text(taken.address) + " (" + region.reached_from.text() + ")";
         if (!part.doubt.empty())
           limits.insert(part.doubt + ", in " + name + ": what lies there must come out bit by bit as recorded.");
@@ -119,6 +130,7 @@ class Taker {
   Status take_region(const CapturedInstance& from, MepRegion region, const std::string& type, const Image& before,
                      const Image& after, std::string name, MepInstance& instance, uint64_t offset = 0) {
     PointerLayout pointers = pointers_of(type, kernel_);
+    if (region.kind == MemoryKind::Texture) pointers = {sizeof(kl_texture), {offsetof(kl_texture, memory)}};
     region.element = element_of(type, kernel_);
     region.pointer_stride = pointers.size, region.pointer_offsets = pointers.offsets;
     region.rewritten = std::any_of(from.like.rewritten.begin(), from.like.rewritten.end(), [&](uint32_t at) {

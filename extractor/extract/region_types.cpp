@@ -8,6 +8,7 @@
 #include "core/base/bytes.h"
 #include "core/base/words.h"
 #include "core/model/element.h"
+#include "core/model/texture.h"
 
 namespace kernelift::extractor {
 namespace {
@@ -150,8 +151,22 @@ class RegionTyper {
     if (auto& type = kernel_.parameters[from.argument].pointee; !type.empty()) insert(region, {0, type, from.argument});
   }
 
+  /// A texture or surface object says what its memory holds.
+  Status follow_texture(const CapturedRegion& region, std::vector<size_t>& changed) {
+    KERNELIFT_ASSIGN(auto bytes, load_(region.before));
+    auto texture = read_texture(bytes);
+    if (!texture)
+      return environment_error("the texture object at " + address_text(region.address) +
+                               " is damaged, or of a later version; record again");
+    if (int target = region_at(texture->memory); target >= 0 && lead(target, texture->memory, texel_type(*texture)))
+      changed.push_back(target);
+    return done();
+  }
+
   /// Marks what the addresses in a region lead to.
   Status follow(size_t region, std::vector<size_t>& changed) {
+    if (instance_.regions[region].kind == MemoryKind::Texture)
+      return follow_texture(instance_.regions[region], changed);
     for (auto& array : arrays_in(region)) {
       Slots slots = slots_of(array.type, kernel_);
       if (slots.stride == 0) continue;
@@ -214,6 +229,7 @@ class RegionTyper {
 
   std::vector<RegionArray> arrays_in(size_t region) const {
     const uint64_t size = instance_.regions[region].before.size;
+    if (instance_.regions[region].kind == MemoryKind::Texture) return {{0, size, ""}};
     std::vector<RegionArray> arrays;
     for (auto& mark : believed(region)) {
       std::string doubt =

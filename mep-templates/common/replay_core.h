@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <random>
@@ -45,9 +46,19 @@ struct Shape {
   const Lane* lanes;
   int lane_count;
 };
+/// A texture or surface object: the memory or array that it reads or writes, and how. Numbers are CUDA's; height and
+/// depth are 0 where the array has no such dimension, and layers count in depth.
+struct Texture {
+  u64 memory, row_bytes;  ///< The recorded address of its texels; from row to row.
+  unsigned width, height, depth, channels, bits;
+  int format, resource, address[3];
+  bool surface, linear, as_float, normalized;
+  unsigned array_flags;
+  unsigned border[4];  ///< The bits of floats.
+};
 /// Memory that the kernel could reach. Addresses lie, by the type of its elements, at every one of `pointers` bytes
 /// past every multiple of `pointer_stride`; 0: none, or not known (kBytes). `rewritten`: in the application other work
-/// writes it before every launch.
+/// writes it before every launch. `texture`: a texture or surface object with that handle, and no memory.
 struct Region {
   u64 address, size;
   Data before, after;
@@ -57,6 +68,7 @@ struct Region {
   const unsigned* pointers;
   int pointer_count;
   bool rewritten;
+  const Texture* texture;
 };
 /// A variable of the kernel's module; `index` is how main.cu's read_variable and write_variable know it.
 struct Variable {

@@ -11,7 +11,8 @@ class Memory {
     std::vector<Range> wanted;
     for (int i = 0; i < program.instance_count; ++i)
       for (int r = 0; r < program.instances[i].region_count; ++r)
-        if (options.only.empty() || options.only == program.instances[i].id)
+        if (is_memory(program.instances[i].regions[r]) &&
+            (options.only.empty() || options.only == program.instances[i].id))
           wanted.push_back(rounded(program.instances[i].regions[r], kReserveGranule));
     for (const Range& range : merged(wanted))
       reservations_.push_back({range, !options.relocate && reserve_range(range)});
@@ -24,6 +25,7 @@ class Memory {
     u64 needed = 0, most = free_bytes();
     for (int r = 0; r < instance.region_count; ++r) {
       const Region& region = instance.regions[r];
+      if (!is_memory(region)) continue;
       if (at_recorded(region)) wanted.push_back(rounded(region, kMapGranule));
       else needed += region.size;
       if (is_put_back(region)) needed += region.size;  // A pristine copy.
@@ -39,14 +41,26 @@ class Memory {
       mapped_.push_back(range);
     }
     for (int r = 0; r < instance.region_count; ++r)
-      if (!at_recorded(instance.regions[r]))
+      if (is_memory(instance.regions[r]) && !at_recorded(instance.regions[r]))
         moved_.push_back({&instance.regions[r], reinterpret_cast<u64>(allocate(instance.regions[r].size))});
+    textures_.make(instance, [this](u64 address) { return translated(address); });
+    for (int r = 0; r < instance.region_count; ++r)
+      if (!is_memory(instance.regions[r]) && textures_.handle(instance.regions[r]) != instance.regions[r].address)
+        moved_.push_back({&instance.regions[r], textures_.handle(instance.regions[r])});
   }
   void leave() {
+    textures_.destroy();
     for (const Range& range : mapped_) unmap_range(range);
-    for (const Moved& moved : moved_) release(reinterpret_cast<void*>(moved.to));
+    for (const Moved& moved : moved_)
+      if (is_memory(*moved.region)) release(reinterpret_cast<void*>(moved.to));
     mapped_.clear(), moved_.clear();
   }
+
+  /// False: a texture or surface object, which has a handle and no bytes.
+  static bool is_memory(const Region& region) { return !region.texture || Textures::kAreMemory; }
+  /// What launches read and write beside memory: behind every change of memory, and before memory is read.
+  void upload_arrays() { textures_.upload(); }
+  void download_arrays() { textures_.download(); }
 
   /// Recorded addresses that could not be had.
   bool refused_any() const {
@@ -108,6 +122,7 @@ class Memory {
   std::vector<Reservation> reservations_;
   std::vector<Range> mapped_;
   std::vector<Moved> moved_;
+  Textures textures_;
 };
 
 }  // namespace kl_replay

@@ -56,7 +56,9 @@ class Replay {
   /// Puts all memory and variables into the state before the launch.
   void restore() {
     for (int r = 0; r < instance_.region_count; ++r)
-      if (!before_[r].empty()) copy(at(r), before_[r].data(), before_[r].size());
+      if (!before_[r].empty() && Memory::is_memory(instance_.regions[r]))
+        copy(at(r), before_[r].data(), before_[r].size());
+    memory_.upload_arrays();
     restore_variables();
   }
   void restore_variables() {
@@ -65,6 +67,7 @@ class Replay {
         die(std::string("cannot set variable ") + instance_.variables[v].name);
   }
 
+  void upload_arrays() { memory_.upload_arrays(); }
   bool run(std::string& error) {
     error = launch(program_.kernel, instance_, pointers_.data());
     return error.empty();
@@ -135,10 +138,11 @@ class Replay {
   };
 
   std::vector<Seen> look() {
+    memory_.download_arrays();
     std::vector<Seen> seen;
     for (int r = 0; r < instance_.region_count; ++r) {
       const Region& region = instance_.regions[r];
-      if (!region.after.file) continue;
+      if (!region.after.file || !Memory::is_memory(region)) continue;
       Bytes got(region.size);
       if (region.size) copy(got.data(), at(r), region.size);
       rewrite(got, region, false, nullptr);
@@ -225,7 +229,8 @@ class Replay {
   }
   void rewrite_variable(Bytes& bytes, const Variable& variable, bool forth) {
     static const unsigned kStart[] = {0};
-    Region like = {0, bytes.size(), {nullptr, 0}, {nullptr, 0}, variable.name, variable.shape, 0, kStart, 1, false};
+    Region like = {0, bytes.size(), {nullptr, 0}, {nullptr, 0}, variable.name, variable.shape, 0, kStart,
+                   1, false,        nullptr};
     if (variable.shape.element == kPointer) like.pointer_stride = 8;
     rewrite(bytes, like, forth, forth ? &rewrites_ : nullptr);
   }

@@ -131,6 +131,7 @@ class Stopwatch {
       void* from = misplaced && misplaced_[r] ? misplaced_[r] : recorded_[r];
       if (from) put_back(replay_.at(static_cast<int>(r)), from, replay_.before(static_cast<int>(r)).size());
     }
+    replay_.upload_arrays();
   }
 
   /// Compares what the launch that was timed last has left. The next one finds caches as that left them.
@@ -157,6 +158,7 @@ class Stopwatch {
     for (size_t r = 0; r < misplaced_.size(); ++r)
       if (misplaced_[r])
         put_back(replay_.at(static_cast<int>(r)), misplaced_[r], replay_.before(static_cast<int>(r)).size());
+    replay_.upload_arrays();
     std::string error;
     if (!replay_.run(error)) die("launching failed: " + error);
     need_finish();

@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/model/texture.h"
 #include "mep-templates/mep_writer.h"
 
 namespace kernelift::templates {
@@ -47,6 +48,7 @@ class AnotherGpuTest : public ::testing::Test {
     add("cluster").settings.cluster = {4, 1, 1};
     add("shared").geometry.shared_bytes = 200'000;
     add("together").geometry.cooperative = true;
+    add_surface(add("surface"));
     ASSERT_TRUE(write_mep_program(program, MEP_TEMPLATES, folder()).ok());
     ProcessOptions options;
     options.folder = folder();
@@ -54,6 +56,25 @@ class AnotherGpuTest : public ::testing::Test {
                               std::string(MEP_TEMPLATES) + "/tests/fake_cudart.cpp"},
                              options);
     ASSERT_TRUE(built.ok() && built->ok()) << (built.ok() ? built->out + built->err : built.error().message);
+  }
+  /// An array of 8 x 4 bytes of fours, written through a surface whose handle was 3: its first byte grows by one.
+  static void add_surface(MepInstance& instance) {
+    std::vector<std::byte> given(8 * 4 * 4, std::byte{7}), left = given;
+    left[0] = std::byte{8};
+    kl_texture surface = {};
+    surface.memory = 0x100000100000, surface.width = 8, surface.height = 4;
+    surface.row_bytes = 32, surface.layer_bytes = 128;
+    surface.use = KL_SURFACE, surface.channels = 4, surface.bits = 8, surface.format = KL_TEXEL_UNSIGNED;
+    MepRegion texels, object;
+    texels.address = surface.memory, texels.size = given.size(), texels.kind = MemoryKind::Array;
+    texels.element = "unsigned char", texels.reached_from = Origin::of_memory(3, 0);
+    texels.before = *Mep::store(folder(), given), texels.after = *Mep::store(folder(), left);
+    object.address = 3, object.size = sizeof surface, object.kind = MemoryKind::Texture;
+    object.reached_from = Origin::of_argument(0);
+    object.before = object.after = *Mep::store(folder(), std::as_bytes(std::span(&surface, 1)));
+    const uint64_t handle = 3;
+    std::memcpy(instance.arguments.data(), &handle, sizeof handle);
+    instance.regions = {object, texels};
   }
   static void TearDownTestSuite() { delete scratch_; }
   void SetUp() override {
@@ -114,6 +135,16 @@ TEST_F(AnotherGpuTest, LeavesNothingToChanceTheLastTime) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("begun anew 3 times, and has them now"), HasSubstr("addresses: same as recorded")));
+}
+
+TEST_F(AnotherGpuTest, WhatASurfaceWritesIsComparedAndItsHandleIsTheRecordedOne) {
+  for (const char* where : {"FAKE_REFUSALS=0", "FAKE_REFUSALS=9"}) {
+    auto outcome = run("surface", {where});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("128 x unsigned char identical"));
+  }
+  expect_named("surface", {"FAKE_HANDLE=4"},
+               "the driver does not give the handle 3 that a texture or surface object had");
 }
 
 TEST_F(AnotherGpuTest, NamesTheFeatureThatItLacks) {

@@ -1,8 +1,9 @@
 // A CUDA runtime for a GPU that is not there: what a MEP's program says of machines that nobody has at hand. Device
 // memory is the process's own, kernels do nothing, and what the GPU is, has and lacks comes from the environment:
-// FAKE_CC=80 FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. The
-// driver behind it refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then
-// gives host memory there; with FAKE_CHANCE=1 those of processes whose addresses are chosen at random.
+// FAKE_CC=80 FAKE_SHARED=65536 FAKE_THREADS=512 FAKE_RESIDENT=2 FAKE_FREE=1000000 FAKE_LIMIT=4096 FAKE_NO_CODE=1. Every
+// launch adds one to the first byte of each array; handles of textures count from FAKE_HANDLE=1. The driver behind it
+// refuses every recorded address, or with FAKE_REFUSALS=2 those of the first two processes, and then gives host memory
+// there; with FAKE_CHANCE=1 those of processes whose addresses are chosen at random.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
@@ -11,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <string>
 
 namespace {
 size_t told(const char* name, size_t otherwise) {
@@ -29,6 +32,22 @@ CUresult reserve(CUdeviceptr* got, size_t size, size_t, CUdeviceptr wanted, unsi
   return at == MAP_FAILED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult nothing() { return CUDA_SUCCESS; }
+
+struct FakeArray {
+  std::string bytes;
+  size_t row, rows;
+};
+std::set<FakeArray*> arrays;
+std::set<unsigned long long> handles;
+unsigned long long lowest_handle() {
+  unsigned long long handle = told("FAKE_HANDLE", 1);
+  while (handles.count(handle)) ++handle;
+  return *handles.insert(handle).first;
+}
+cudaError_t launched() {
+  for (FakeArray* array : arrays) ++array->bytes[0];
+  return cudaSuccess;
+}
 }  // namespace
 
 extern "C" {
@@ -85,6 +104,40 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind) 
 }
 cudaError_t cudaMemset(void* memory, int value, size_t size) { return std::memset(memory, value, size), cudaSuccess; }
 
+cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent, unsigned) {
+  const size_t texel = static_cast<size_t>(format->x + format->y + format->z + format->w) / 8;
+  auto* made = new FakeArray{"", extent.width * texel, extent.height ? extent.height : 1};
+  made->bytes.assign(made->row * made->rows * (extent.depth ? extent.depth : 1), '\x5a');
+  arrays.insert(made);
+  return *array = reinterpret_cast<cudaArray_t>(made), cudaSuccess;
+}
+cudaError_t cudaFreeArray(cudaArray_t array) {
+  auto* made = reinterpret_cast<FakeArray*>(array);
+  return arrays.erase(made), delete made, cudaSuccess;
+}
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t) {
+  auto* array = reinterpret_cast<FakeArray*>(copy->srcArray ? copy->srcArray : copy->dstArray);
+  const cudaPitchedPtr& memory = copy->srcArray ? copy->dstPtr : copy->srcPtr;
+  for (size_t row = 0; row < copy->extent.height * copy->extent.depth; ++row) {
+    char *in_array = &array->bytes[row * array->row], *in_memory = static_cast<char*>(memory.ptr) + row * memory.pitch;
+    if (copy->srcArray) std::memcpy(in_memory, in_array, array->row);
+    else std::memcpy(in_array, in_memory, array->row);
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cudaResourceDesc*, const cudaTextureDesc*,
+                                    const cudaResourceViewDesc*) {
+  return *object = lowest_handle(), cudaSuccess;
+}
+cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const cudaResourceDesc*) {
+  return *object = lowest_handle(), cudaSuccess;
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) { return handles.erase(object), cudaSuccess; }
+cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t object) { return handles.erase(object), cudaSuccess; }
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
+}
+
 cudaError_t cudaEventCreate(cudaEvent_t*) { return cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
@@ -92,9 +145,9 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) 
   return *milliseconds = 1, cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return cudaSuccess; }
+cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return launched(); }
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) { return launched(); }
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void*, void**) { return launched(); }
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* result) {
   // Of memory that is there already, mapping is nothing; it takes no argument that anybody looks at.

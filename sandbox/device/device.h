@@ -20,6 +20,7 @@
 #include "core/model/launch/access_finding.h"
 #include "core/model/launch/field_run.h"
 #include "core/model/launch/limits.h"
+#include "core/model/texture_object.h"
 
 namespace kernelift::sandbox {
 
@@ -84,6 +85,13 @@ struct DeviceMemory {
   std::function<bool()> seal = {};  ///< Makes the memory read-only permanently; null if the device cannot.
 };
 
+/// A texture or surface object that a launch may use: its recorded handle, and what it stands for. The object's memory
+/// is where its texels lie now, those of an array too: row after row, as it is placed, restored and compared.
+struct DeviceTexture {
+  uint64_t handle = 0;
+  kl_texture object = {};
+};
+
 struct DeviceLaunch {
   uint64_t kernel = 0;
   Geometry geometry;
@@ -93,6 +101,8 @@ struct DeviceLaunch {
   int cache_config = 0;              ///< CUfunc_cache; 0: no preference.
   int priority = 0;                  ///< The launch attribute; 0: the default.
   std::vector<std::byte> arguments;  ///< Packed as the device sees them.
+  /// To be made before it. Nothing to do for a processor: there, objects are memory.
+  std::vector<DeviceTexture> textures;
 };
 
 /// A range of memory for the judging kernel kl_copy_ranges, in its layout in device memory.

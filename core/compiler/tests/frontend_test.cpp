@@ -220,11 +220,13 @@ TEST(DeviceLanguage, CooperativeGroups) {
       "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include "
       "<cooperative_groups/scan.h>\nnamespace cg = cooperative_groups;");
 }
-TEST(DeviceLanguage, TexturesAreRefusedByName) {
-  auto device = compile("__global__ void k(cudaTextureObject_t t, float* f) { f[0] = tex2D<float>(t, 1.f, 2.f); }");
-  ASSERT_FALSE(device->module);
-  EXPECT_THAT(device->error, HasSubstr("tex2D"));
-  EXPECT_THAT(device->error, HasSubstr("kernel.cu:1:"));
+TEST(DeviceLanguage, FetchesArePtxsOwnAndSurfaceReadsStayBehindTheWritesBeforeThem) {
+  auto device = compile(
+      "__global__ void k(cudaTextureObject_t t, cudaSurfaceObject_t s, float* f) {\n"
+      "  f[0] = tex2D<float>(t, 1.f, 2.f) + surf1Dread<float>(s, 4); }");
+  ASSERT_TRUE(device->module) << device->error;
+  EXPECT_THAT(device->ir(), HasSubstr("asm \"tex.2d.v4.f32.f32"));
+  EXPECT_THAT(device->ir(), HasSubstr("asm sideeffect \"suld.b.1d.b32.trap"));
 }
 
 /// For the oldest architecture that Makefiles name, which lacks some warp operations: cooperative groups compile all

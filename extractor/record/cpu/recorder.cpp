@@ -83,11 +83,16 @@ AllocationMap Recorder::allocations() const {
   }
   std::vector<LiveMemory> list;
   list.reserve(live.size());
-  for (auto& one : live)
-    list.push_back({one.address, one.size,
-                    one.kind == KL_MEMORY_MANAGED       ? MemoryKind::Managed
-                    : one.kind == KL_MEMORY_HOST_MAPPED ? MemoryKind::HostMapped
-                                                        : MemoryKind::Device});
+  auto kind_of = [](uint32_t kind) {
+    switch (kind) {
+      case KL_MEMORY_MANAGED: return MemoryKind::Managed;
+      case KL_MEMORY_HOST_MAPPED: return MemoryKind::HostMapped;
+      case KL_MEMORY_ARRAY: return MemoryKind::Array;
+      case KL_MEMORY_TEXTURE: return MemoryKind::Texture;
+      default: return MemoryKind::Device;
+    }
+  };
+  for (auto& one : live) list.push_back({one.address, one.size, kind_of(one.kind)});
   return AllocationMap(std::move(list));
 }
 

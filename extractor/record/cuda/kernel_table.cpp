@@ -73,6 +73,7 @@ CudaKernel* KernelTable::look_up(CUfunction handle, CUcontext context, const cha
     // Not under the lock: it may load a module, and that is told to us on this very thread.
     code = modules_.code_of(driver_, handle, mangled);
     if (code.image) identity += "\n" + code.image->hash.hex();
+    code.textures = code.image && code.function && uses_textures(driver_, mangled, code);
   }
   std::lock_guard lock(mutex_);
   auto& slot = by_identity_[identity];
@@ -92,9 +93,7 @@ std::unique_ptr<CudaKernel> KernelTable::make(CUfunction handle, std::string man
   auto kernel = std::make_unique<CudaKernel>();
   kernel->mangled = std::move(mangled), kernel->key = std::move(key);
   if (!code.function) return kernel;
-  if (code.image && uses_textures(driver_, kernel->mangled, code))
-    kernel->refusal = "it reads or writes a texture or surface; the arrays behind those cannot be captured";
-  else if (auto layout = ask_layout(driver_, handle)) kernel->layout = std::move(*layout);
+  if (auto layout = ask_layout(driver_, handle)) kernel->layout = std::move(*layout);
   else kernel->refusal = "the driver does not tell its parameters; NVIDIA's driver 550 or newer does";
   return kernel;
 }

@@ -1,6 +1,8 @@
 // See snapshot.h.
 #include "extractor/record/cuda/snapshot.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <set>
 
 #include "core/base/bytes.h"
@@ -10,6 +12,16 @@ namespace kernelift::record {
 namespace {
 
 constexpr uint64_t kLowestAddress = 1 << 16, kHighestAddress = uint64_t(1) << 56;
+
+/// What is looked through for addresses: the arguments, and where the memory of textures begins.
+std::vector<std::byte> with_memory_of(const std::vector<FoundTexture>& textures, std::vector<std::byte> arguments) {
+  arguments.resize((arguments.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t));
+  for (auto& texture : textures) {
+    auto word = std::as_bytes(std::span(&texture.object.memory, 1));
+    arguments.insert(arguments.end(), word.begin(), word.end());
+  }
+  return arguments;
+}
 
 /// Reads only what the driver says is memory, as large as it says: a list can be wrong, and a wrong read is an error in
 /// the application's context.
@@ -132,9 +144,19 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (!archive.open()) return environment_error("recording has been switched off");
   }
   here.images.begin(archive.writer(), surely_fits);
+  std::vector<FoundTexture> textures;
+  if (code.textures) {
+    KERNELIFT_ASSIGN(textures, here.textures.among(instance.arguments, instance.parameters));
+  }
+  const auto leads = with_memory_of(textures, instance.arguments);
   Verified memory(driver_, allocations_, here.images);
-  KERNELIFT_ASSIGN(auto regions, reachable(instance.arguments, instance.parameters, roots, *live, memory,
-                                           request.most_bytes, request.all_memory));
+  KERNELIFT_ASSIGN(auto regions,
+                   reachable(leads, instance.parameters, roots, *live, memory, request.most_bytes, request.all_memory));
+  const uint64_t first_texture = leads.size() - textures.size() * sizeof(uint64_t);
+  for (auto& region : regions)
+    if (auto& from = region.reached_from; from.root == Origin::Root::ArgumentBytes && from.offset >= first_texture)
+      from = Origin::of_memory(textures[(from.offset - first_texture) / sizeof(uint64_t)].handle,
+                               offsetof(kl_texture, memory));
   instance.unreached = unreached(*live, regions);
   std::erase_if(regions, [&](auto& region) {
     if (memory.gone.contains(region.address))
@@ -151,6 +173,13 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
           ") belongs to another process, which may write it at any time: its content is captured as it was found");
     return memory.gone.contains(region.address);
   });
+  for (auto& texture : textures) {
+    const uint64_t place = texture.object.memory;
+    const bool known = std::ranges::any_of(regions, [&](auto& region) { return region.address == place; });
+    if (texture.object.resource == KL_RESOURCE_ARRAY && !known)
+      regions.push_back({place, texture_span(texture.object), MemoryKind::Array,
+                         Origin::of_memory(texture.handle, offsetof(kl_texture, memory))});
+  }
   {
     std::lock_guard lock(archive_turn);
     if (!archive.has_room(request.what, regions, variable_bytes, request.most_bytes))
@@ -165,6 +194,12 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     captured.address = region.address, captured.kind = region.kind, captured.reached_from = region.reached_from;
     if (region.kind == MemoryKind::Variable) captured.reached_from.variable = modules_.variable_at(region.address);
     KERNELIFT_ASSIGN(captured.before, here.images.image(region.address, region.size, region.kind));
+    instance.regions.push_back(std::move(captured));
+  }
+  for (auto& texture : textures) {
+    CapturedRegion captured;
+    captured.address = texture.handle, captured.kind = MemoryKind::Texture, captured.reached_from = texture.origin;
+    KERNELIFT_ASSIGN(captured.before, archive.writer().store(std::as_bytes(std::span(&texture.object, 1))));
     instance.regions.push_back(std::move(captured));
   }
   for (auto& variable : code.variables) {
@@ -192,6 +227,10 @@ Status Snapshots::after(CUcontext context, CapturedInstance& instance) {
   PerContext& here = per_context(context);
   here.images.changed();
   for (auto& region : instance.regions) {
+    if (region.kind == MemoryKind::Texture) {
+      region.after = region.before;  // Objects do not change.
+      continue;
+    }
     KERNELIFT_ASSIGN(region.after, here.images.image(region.address, region.before.size, region.kind, &region.before));
   }
   for (auto& variable : instance.variables) {

@@ -38,9 +38,11 @@ class Snapshots {
 
  private:
   struct PerContext {
+    Textures textures;
     DeviceCopies copies;
     Images images;
-    PerContext(const CudaDriver& driver, WorkerThreads& workers) : copies(driver), images(copies, workers) {}
+    PerContext(const CudaDriver& driver, WorkerThreads& workers)
+        : textures(driver), copies(driver, textures), images(copies, workers) {}
   };
   PerContext& per_context(CUcontext context);
   /// Asks the driver about argument words that look like addresses and are not known.

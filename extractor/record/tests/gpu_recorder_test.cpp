@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "core/base/file.h"
@@ -16,6 +17,7 @@ namespace kernelift::record {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -320,12 +322,27 @@ TEST_F(GpuRecorder, NamesMemoryThatNothingLeadsToOrTakesItToo) {
   EXPECT_EQ(value<int>(one->regions[1].after, 31), 1);
 }
 
-TEST_F(GpuRecorder, RefusesTexturesByNameAndOnlyThem) {
+TEST_F(GpuRecorder, TakesWhatLiesBehindTexturesAndSurfacesOfTheKernelsThatUseThem) {
   auto outcome = record({"textures"});
-  EXPECT_THAT(omissions(outcome), HasSubstr("by_texture"));
-  EXPECT_THAT(omissions(outcome), HasSubstr("by_surface"));
-  EXPECT_FALSE(instance("by_texture", 0));
-  EXPECT_TRUE(instance("plain", 0)) << omissions(outcome);
+  auto kinds = [](const CapturedInstance& one) {
+    std::multiset<std::string> found;
+    for (auto& region : one.regions) found.insert(name(region.kind));
+    return found;
+  };
+  auto* surface = instance("by_surface", 0);
+  ASSERT_TRUE(surface) << omissions(outcome);
+  EXPECT_THAT(kinds(*surface), ElementsAre("array", "texture"));
+  for (auto& region : surface->regions)
+    if (region.kind == MemoryKind::Array) {
+      ASSERT_EQ(region.before.size, 32u * 32 * sizeof(float));
+      for (int x = 0; x < 32; ++x) EXPECT_EQ(value<float>(region.after, x), float(x));
+    }
+  auto* texture = instance("by_texture", 0);
+  ASSERT_TRUE(texture) << omissions(outcome);
+  EXPECT_THAT(kinds(*texture), ElementsAre("array", "device", "texture"));
+  auto* plain = instance("plain", 0);
+  ASSERT_TRUE(plain) << omissions(outcome);
+  EXPECT_THAT(kinds(*plain), ElementsAre("device")) << "a number that equals a handle is none";
 }
 
 TEST_F(GpuRecorder, LeavesThreadsStreamsAndGraphCapturesAlone) {

@@ -14,6 +14,7 @@
 #include "sandbox/device/cuda/image_variables.h"
 #include "sandbox/device/cuda/judging_image.h"
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
+#include "sandbox/device/cuda/texture_objects.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -46,7 +47,11 @@ class CudaDevice : public Device {
   CudaDevice(const CudaDriver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
 
   ~CudaDevice() override {
-    if (*lost_) return;  // The driver would wait for a kernel that never ends; the process exits soon.
+    if (*lost_) {  // The driver would wait for a kernel that never ends; the process exits soon.
+      (void)textures_.release();
+      return;
+    }
+    textures_.reset();
     for (CUevent event : events_) driver_.cuEventDestroy(event);
     if (stream_) driver_.cuStreamDestroy(stream_);
     space_.reset();
@@ -161,8 +166,18 @@ class CudaDevice : public Device {
     size_t used = 0;
     CUresult result = CUDA_SUCCESS;
     const char* doing = "";
-    for (auto& step : program.steps()) {
+    arrays_ = Arrays::Older;
+    for (size_t i = 0; i < program.steps().size(); ++i) {
       using Kind = DeviceProgram::Step::Kind;
+      const DeviceProgram::Step& step = program.steps()[i];
+      // What is copied between memory and arrays is not timed.
+      const DeviceLaunch* next = step.kind == Kind::Begin ? first_launch(program, i) : step.launch;
+      if (auto made = settle_arrays(step.kind, next, result); !made.ok())
+        return {DeviceFault::LaunchRefused, made.error().message};
+      if (result != CUDA_SUCCESS) {
+        doing = "copying an array";
+        break;
+      }
       switch (step.kind) {
         case Kind::Copy:
           result = driver_.cuMemcpyDtoDAsync(step.to, step.from, step.bytes, stream_), doing = "copying";
@@ -179,6 +194,7 @@ class CudaDevice : public Device {
       }
       if (result != CUDA_SUCCESS) break;
     }
+    if (result == CUDA_SUCCESS) result = arrays_into_memory();
     CUresult ended = mark(used++);
     if (ended == CUDA_SUCCESS) ended = wait(events_[used - 1], limit);
     if (ended == CUDA_ERROR_NOT_READY)
@@ -192,6 +208,33 @@ class CudaDevice : public Device {
       outcome.seconds.push_back(milliseconds * 1e-3);
     }
     return outcome;
+  }
+
+  /// The first launch of a timed interval; nullptr: there is none.
+  static const DeviceLaunch* first_launch(const DeviceProgram& program, size_t begin) {
+    for (size_t i = begin; i < program.steps().size(); ++i)
+      if (program.steps()[i].launch) return program.steps()[i].launch;
+    return nullptr;
+  }
+  CUresult arrays_into_memory() {
+    if (arrays_ != Arrays::Newer) return CUDA_SUCCESS;
+    arrays_ = Arrays::Same;
+    return textures_->download(stream_);
+  }
+  /// Launches with textures work on arrays, everything else on the memory that stands for them.
+  Status settle_arrays(DeviceProgram::Step::Kind kind, const DeviceLaunch* launch, CUresult& result) {
+    using Kind = DeviceProgram::Step::Kind;
+    if (kind == Kind::End || kind == Kind::Look || kind == Kind::LookAgain) return done();
+    if (launch && !launch->textures.empty()) {
+      if (!textures_) textures_ = std::make_unique<TextureObjects>(driver_);
+      KERNELIFT_TRY(textures_->make(launch->textures));
+      if (arrays_ == Arrays::Older) result = textures_->upload(stream_);
+      arrays_ = kind == Kind::Launch && textures_->writes() ? Arrays::Newer : Arrays::Same;
+    } else if (kind != Kind::Begin) {
+      result = arrays_into_memory();
+      arrays_ = Arrays::Older;
+    }
+    return done();
   }
 
   Status check(CUresult result, const char* what) const {
@@ -358,9 +401,11 @@ class CudaDevice : public Device {
       attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
       attributes[config.numAttrs++].value.priority = wanted.priority;
     }
-    size_t size = wanted.arguments.size();
-    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(wanted.arguments.data()),
-                     CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    std::vector<std::byte> arguments = wanted.arguments;
+    if (!wanted.textures.empty()) textures_->rewrite(arguments);
+    size_t size = arguments.size();
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, arguments.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
     return driver_.cuLaunchKernelEx(&config, function, nullptr, size > 0 ? extra : nullptr);
   }
 
@@ -391,6 +436,9 @@ class CudaDevice : public Device {
   std::unique_ptr<ClockMonitor> monitor_;
   DeviceFacts facts_;
   std::vector<CUevent> events_;
+  std::unique_ptr<TextureObjects> textures_;  ///< Of the last launch that had any.
+  /// What the last step left in arrays, against the memory that stands for them.
+  enum class Arrays { Older, Same, Newer } arrays_ = Arrays::Older;
 };
 
 /// Makes the `ordinal`-th of the visible GPUs the only visible one. EXPECTS: CUDA is not initialised yet.

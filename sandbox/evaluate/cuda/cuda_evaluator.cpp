@@ -72,7 +72,8 @@ Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::file
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
     device.heap_bytes = std::max(device.heap_bytes, instance.settings.heap_limit);
     device.printf_bytes = std::max(device.printf_bytes, instance.settings.printf_limit);
-    for (auto& region : instance.regions) device.wanted.push_back({region.address, region.address + region.size});
+    for (auto& region : instance.regions)
+      if (region.kind != MemoryKind::Texture) device.wanted.push_back({region.address, region.address + region.size});
   }
   auto open = [device](int ordinal) {
     CudaDeviceOptions options = device;

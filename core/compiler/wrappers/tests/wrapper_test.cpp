@@ -215,8 +215,6 @@ TEST_F(Wrappers, NameALibraryOrConstructThatTheCpuDeviceLacks) {
       {"__global__ void c() {}\n__global__ void k() { c<<<1, 1>>>(); }\n",
        "error: a launch from device code (dynamic parallelism)"},
       {"texture<float, 2> t;\n", "a.cu:1:1: error: a texture reference"},
-      {"__global__ void k(cudaTextureObject_t t, float* o) { *o = tex2D<float>(t, 0, 0); }\n",
-       "texture and surface fetches are not supported"},
       {"#include <mma.h>\n", "a.cu:1:10: error: the interface of tensor cores (wmma)"},
       {"#include <cuda_fp8.h>\n", "a.cu:1:10: error: a number of 8 bits (cuda_fp8.h) is not supported"},
       {"#include <cooperative_groups.h>\n__global__ void k() { cooperative_groups::this_cluster().sync(); }\n",

@@ -29,7 +29,9 @@ const std::byte* DeviceCopies::direct(uint64_t address, MemoryKind kind) {
 }
 
 Status DeviceCopies::start(size_t buffer, uint64_t address, uint64_t size) {
-  KERNELIFT_TRY(check(driver_.cuMemcpyDtoHAsync(buffers_[buffer], address, size, stream_), "reading device memory"));
+  KERNELIFT_TRY(check(textures_.holds(address) ? textures_.copy(buffers_[buffer], address, size, stream_)
+                                               : driver_.cuMemcpyDtoHAsync(buffers_[buffer], address, size, stream_),
+                      "reading device memory"));
   return check(driver_.cuEventRecord(events_[buffer], stream_), "reading device memory");
 }
 

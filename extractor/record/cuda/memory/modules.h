@@ -37,6 +37,7 @@ struct KernelCode {
   CUmodule module = nullptr;
   std::shared_ptr<const ModuleImage> image;  ///< Null if CUPTI did not show it.
   std::vector<PlacedVariable> variables;
+  bool textures = false;    ///< It may fetch from textures or access surfaces.
   std::string source_stem;  ///< Of the file it was compiled from, where the host program's symbols still say it.
   std::string object;       ///< The program or library that holds it, as object_at() names it; empty if not known.
   std::vector<std::string> unplaced;  ///< Variables in the image that the driver does not find by name.

@@ -1,6 +1,6 @@
-// Kernels that read memory by the texture unit, beside one that does not: the first cannot be captured, and must be
-// refused by name; the second can, although a number among its arguments equals the texture's handle. The first
-// divides: the function for it, which the compiler puts behind the kernel's own code, reads no textures.
+// Kernels that read and write an array by the texture unit, beside one that does not, although a number among its
+// arguments equals the texture's handle. The first divides: the function for it, which the compiler puts behind the
+// kernel's own code, reads no textures.
 #include "extractor/record/tests/cuda/check.h"
 
 __global__ void by_texture(cudaTextureObject_t texture, float* out) {

@@ -13,3 +13,4 @@
 #include "approximate.h"
 #include "special.h"
 #include "nvvm.h"
+#include "texture.h"

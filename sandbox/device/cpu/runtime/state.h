@@ -28,6 +28,9 @@ State& state();
 /// Forgets created pools and who owns what (cudaDeviceReset); in api/pool.cpp.
 void forget_pools();
 
+/// Forgets arrays, textures and surfaces (cudaDeviceReset); in memory/textures.cpp.
+void forget_textures();
+
 /// Holds State::mutex for a scope.
 struct StateLock {
   std::lock_guard<std::recursive_mutex> guard{state().mutex};

@@ -220,6 +220,7 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
     if (!geometry.ok()) return RunFailure{Outcome::LaunchFailed, geometry.error().message};
     DeviceLaunch launch;
     launch.kernel = kernel->handle, launch.geometry = *geometry, launch.arguments = arguments;
+    launch.textures = memory.textures;
     launch.cluster = recorded.settings.cluster, launch.cluster_policy = recorded.settings.cluster_policy;
     launch.carveout = recorded.settings.carveout, launch.cache_config = recorded.settings.cache_config;
     launch.priority = recorded.settings.priority;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/base/bytes.h"
+#include "core/model/texture.h"
 #include "sandbox/jail/hidden_bytes.h"
 #include "sandbox/judge/veil.h"
 
@@ -172,11 +173,11 @@ Status ReplayMemory::place_live(const Mep& mep) {
   std::vector<Span> wanted;
   for (auto& instance : mep.instances)
     for (auto& region : instance.regions) {
-      if (region.size == 0) continue;
+      if (region.size == 0 || is_object(region)) continue;
       if (region.address + region.size < region.address)
         return environment_error("mep.json: a region wraps around the address space");
       wanted.push_back({down(region.address), up(region.address + region.size), 0, {}});
-      if (region.kind != MemoryKind::Device && region.kind != MemoryKind::Variable)
+      if (region.kind == MemoryKind::Managed || region.kind == MemoryKind::HostMapped)
         note(std::string(name(region.kind)) +
              " memory of the application is placed as plain device memory at the same address");
     }
@@ -334,6 +335,11 @@ Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& fo
     relocate_arguments(recorded, instance.arguments);
     std::vector<uint64_t> live_of, given_of;
     for (auto& region : recorded.regions) {
+      if (is_object(region)) {
+        KERNELIFT_TRY(take_object(region, folder, instance));
+        live_of.push_back(0), given_of.push_back(0);
+        continue;
+      }
       ReplayBuffer buffer;
       bool named = region.parameter >= 0 && static_cast<size_t>(region.parameter) < mep.parameters.size();
       buffer.name = named ? mep.parameters[region.parameter].name : "";
@@ -365,6 +371,26 @@ Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& fo
     for (auto& memory : vault.memory)
       if (memory.seal && !memory.seal() && device_.facts().processor)
         return environment_error("recorded memory cannot be made read-only");
+  return done();
+}
+
+/// A texture or surface object that is made by the driver, and not memory.
+bool ReplayMemory::is_object(const MepRegion& region) const {
+  return region.kind == MemoryKind::Texture && !device_.facts().processor;
+}
+
+Status ReplayMemory::take_object(const MepRegion& region, const std::filesystem::path& folder,
+                                 ReplayInstance& instance) {
+  KERNELIFT_ASSIGN(auto bytes, Mep::load(folder, region.before));
+  auto object = read_texture(bytes);
+  if (!object) return environment_error("the texture object in " + region.before + " is damaged; extract again");
+  // The CPU device's handles are addresses. In memory they are not looked for.
+  constexpr uint64_t kMostHandles = 1 << 20;
+  if (region.address >= kMostHandles && region.reached_from.root != Origin::Root::Argument)
+    return refused("the handle of " + texture_text(*object) + " was recorded on the CPU device and lies in " +
+                   region.reached_from.text() + ", where a GPU's cannot be put: record on the GPU");
+  object->memory = relocated(object->memory);
+  instance.textures.push_back({region.address, *object});
   return done();
 }
 

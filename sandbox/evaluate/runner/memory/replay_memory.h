@@ -46,6 +46,7 @@ struct ReplayInstance {
   std::vector<std::byte> arguments;     ///< As recorded, or with relocated pointers.
   std::vector<ReplayBuffer> regions;    ///< By recorded address.
   std::vector<ReplayBuffer> variables;  ///< In the MEP's order.
+  std::vector<DeviceTexture> textures;  ///< Objects that are no memory; none on a processor.
   struct Canary {
     uint64_t begin = 0, end = 0;
   };
@@ -119,6 +120,8 @@ class ReplayMemory {
   void relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const;
   void relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const;
   /// Finds the slots of `instance`; `live_of`, `given_of`: addresses per recorded region.
+  bool is_object(const MepRegion& region) const;
+  Status take_object(const MepRegion& region, const std::filesystem::path& folder, ReplayInstance& instance);
   void find_slots(const MepInstance& recorded, const std::vector<uint64_t>& live_of,
                   const std::vector<uint64_t>& given_of, ReplayInstance& instance);
   /// Computes the canaries: all placed memory that belongs to no region of the instance.

@@ -1,6 +1,4 @@
-// Arrays, textures and surfaces: the types, so that sources which mention them compile, and the calls, which the CPU
-// device's runtime answers with cudaErrorNotSupported. Fetching from device code is refused at compile time
-// (device/texture.h).
+// Runtime API: arrays, textures and surfaces. What device code does with them is in device/texture.h.
 #pragma once
 #include "../types/handles.h"
 
@@ -12,6 +10,7 @@ enum cudaTextureAddressMode {
 };
 enum cudaTextureFilterMode { cudaFilterModePoint = 0, cudaFilterModeLinear = 1 };
 enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
+enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero = 0, cudaBoundaryModeClamp = 1, cudaBoundaryModeTrap = 2 };
 enum cudaResourceType {
   cudaResourceTypeArray = 0,
   cudaResourceTypeMipmappedArray = 1,
@@ -77,15 +76,45 @@ cudaError_t cudaMallocArray(cudaArray_t* array, const struct cudaChannelFormatDe
 cudaError_t cudaMalloc3DArray(cudaArray_t* array, const struct cudaChannelFormatDesc* desc, struct cudaExtent extent,
                               unsigned int flags __dv(0));
 cudaError_t cudaFreeArray(cudaArray_t array);
+cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc* desc, struct cudaExtent* extent, unsigned int* flags,
+                             cudaArray_t array);
+cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc* desc, cudaArray_const_t array);
 cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t w_offset, size_t h_offset, const void* from, size_t size,
                               enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t w_offset, size_t h_offset, const void* from, size_t size,
+                                   enum cudaMemcpyKind kind, cudaStream_t stream __dv(0));
+cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t w_offset, size_t h_offset, size_t size,
+                                enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyFromArrayAsync(void* to, cudaArray_const_t from, size_t w_offset, size_t h_offset, size_t size,
+                                     enum cudaMemcpyKind kind, cudaStream_t stream __dv(0));
 cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t w_offset, size_t h_offset, const void* from, size_t pitch,
                                 size_t width, size_t height, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t w_offset, size_t h_offset, const void* from, size_t pitch,
+                                     size_t width, size_t height, enum cudaMemcpyKind kind,
+                                     cudaStream_t stream __dv(0));
+cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t w_offset, size_t h_offset,
+                                  size_t width, size_t height, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_const_t from, size_t w_offset, size_t h_offset,
+                                       size_t width, size_t height, enum cudaMemcpyKind kind,
+                                       cudaStream_t stream __dv(0));
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_w_offset, size_t to_h_offset, cudaArray_const_t from,
+                                     size_t from_w_offset, size_t from_h_offset, size_t width, size_t height,
+                                     enum cudaMemcpyKind kind __dv(cudaMemcpyDeviceToDevice));
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t to_w_offset, size_t to_h_offset, cudaArray_const_t from,
+                                   size_t from_w_offset, size_t from_h_offset, size_t size,
+                                   enum cudaMemcpyKind kind __dv(cudaMemcpyDeviceToDevice));
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const struct cudaResourceDesc* resource,
                                     const struct cudaTextureDesc* description, const struct cudaResourceViewDesc* view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc* resource, cudaTextureObject_t texture);
+cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc* description, cudaTextureObject_t texture);
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const struct cudaResourceDesc* resource);
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
+cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc* resource, cudaSurfaceObject_t surface);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const struct cudaChannelFormatDesc* desc,
+                                     struct cudaExtent extent, unsigned int levels, unsigned int flags __dv(0));
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* array, cudaMipmappedArray_const_t mipmap, unsigned int level);
 #ifdef __cplusplus
 }
 
@@ -103,6 +132,9 @@ static inline struct cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pi
 }
 
 /// cudaCreateChannelDesc<float4>() and the like.
+static inline struct cudaChannelFormatDesc cudaCreateChannelDescHalf() {
+  return cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindFloat);
+}
 template <class T>
 inline struct cudaChannelFormatDesc cudaCreateChannelDesc() {
   return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);

@@ -86,6 +86,7 @@ bool PtxTranslator::emit(const PtxStatement& statement) {
       {"cvta", &T::to_address},     {"ld", &T::load},             {"ldu", &T::load},           {"st", &T::store},
       {"atom", &T::atomic},         {"red", &T::atomic},          {"cp", &T::copy},
       {"bar", &T::barrier},         {"barrier", &T::barrier},     {"membar", &T::fence},       {"fence", &T::fence},
+      {"tex", &T::fetch},           {"tld4", &T::gather},         {"suld", &T::surface_load},  {"sust", &T::surface_store},
       {"shfl", &T::shuffle},        {"vote", &T::vote},           {"activemask", &T::vote},    {"redux", &T::reduce},
       {"match", &T::match},         {"trap", &T::end},            {"exit", &T::end},           {"nanosleep", &T::sleep},
       {"brkpt", &T::nothing},       {"prefetch", &T::nothing},    {"prefetchu", &T::nothing},  {"discard", &T::nothing},

@@ -76,6 +76,16 @@ class PtxTranslator {
   bool atomic();
   bool copy();
 
+  // ptx_textures.cpp
+  struct Coordinates;
+  bool coordinates(llvm::StringRef operand, llvm::Type* axis, Coordinates& at);
+  bool fetch();
+  bool gather();
+  llvm::Type* surface_type();
+  llvm::Value* surface_address(size_t operand, llvm::Type* access);
+  bool surface_load();
+  bool surface_store();
+
   // ptx_threads.cpp
   bool barrier();
   bool fence();

@@ -1,11 +1,13 @@
-// Copies: linear, two- and three-dimensional, between peers. Each is a memmove once the ranges are checked; the kinds
-// are held against whose memory it is (ranges.h).
+// Copies: linear, two- and three-dimensional, between peers, to and from arrays. Each is a memmove once the ranges are
+// checked; the kinds are held against whose memory it is (ranges.h).
 #include <cstring>
 
 #include "sandbox/device/cpu/runtime/api/alias.h"
 #include "sandbox/device/cpu/runtime/errors.h"
 #include "sandbox/device/cpu/runtime/memory/ranges.h"
+#include "sandbox/device/cpu/runtime/memory/textures.h"
 #include "sandbox/device/cpu/runtime/order/stream.h"
+#include "sandbox/device/cpu/runtime/state.h"
 
 using namespace kernelift::cudart;
 
@@ -44,16 +46,61 @@ Corner corner(const cudaPitchedPtr& box, const cudaPos& at, const cudaExtent& ex
   return {static_cast<char*>(box.ptr) + at.z * slice + at.y * box.pitch + at.x, box.pitch, slice, span};
 }
 
+/// The same of an array. Positions count texels, and so do extents where an array takes part.
+bool corner(const Array& array, const cudaPos& at, const cudaExtent& extent, Corner& into) {
+  const kl_texture& shape = array.shape;
+  auto fits = [](size_t begin, size_t count, size_t all) {
+    all = all ? all : 1;
+    return begin <= all && count <= all - begin;
+  };
+  const size_t texel = array.texel_bytes();
+  if (!fits(at.x, extent.width / texel, shape.width) || !fits(at.y, extent.height, shape.height) ||
+      !fits(at.z, extent.depth, shape.depth))
+    return false;
+  const cudaPitchedPtr box = {reinterpret_cast<void*>(shape.memory), shape.row_bytes, shape.width,
+                              shape.height ? shape.height : 1};
+  into = corner(box, {at.x * texel, at.y, at.z}, extent);
+  return true;
+}
+
+/// A row of an array, `row` and `column` (in bytes) of its first layer; nullptr: no such array, or not so many bytes.
+char* in_array(const Array* handle, size_t column, size_t row, size_t width, size_t height, size_t& pitch) {
+  StateLock lock;
+  const Array* array = find_array(handle);
+  if (!array) return nullptr;
+  const kl_texture& shape = array->shape;
+  const size_t rows = shape.height ? shape.height : 1;
+  if (column > shape.row_bytes || width > shape.row_bytes - column || row > rows || height > rows - row) return nullptr;
+  pitch = shape.row_bytes;
+  return reinterpret_cast<char*>(shape.memory) + row * shape.row_bytes + column;
+}
+/// The same for bytes that go on from row to row.
+char* in_array(const Array* handle, size_t column, size_t row, size_t count) {
+  size_t pitch = 0;
+  char* first = in_array(handle, column, row, 0, 0, pitch);
+  StateLock lock;
+  const Array* array = first ? find_array(handle) : nullptr;
+  return array && count <= array->bytes() - (row * pitch + column) ? first : nullptr;
+}
+
 cudaError_t copy_box(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   if (!parameters) return cudaErrorInvalidValue;
-  if (parameters->srcArray || parameters->dstArray)
-    return not_supported("cudaMemcpy3D with arrays", "use linear memory");
-  const cudaExtent extent = parameters->extent;
+  StateLock lock;
+  const Array* source = find_array(parameters->srcArray);
+  const Array* destination = find_array(parameters->dstArray);
+  if ((parameters->srcArray && !source) || (parameters->dstArray && !destination))
+    return cudaErrorInvalidResourceHandle;
+  if (source && destination && source->texel_bytes() != destination->texel_bytes()) return cudaErrorInvalidValue;
+  cudaExtent extent = parameters->extent;
+  if (source || destination) extent.width *= (source ? source : destination)->texel_bytes();
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
-  if (extent.width > parameters->srcPtr.pitch || extent.width > parameters->dstPtr.pitch)
+  if ((!source && extent.width > parameters->srcPtr.pitch) || (!destination && extent.width > parameters->dstPtr.pitch))
     return cudaErrorInvalidPitchValue;
   Corner from = corner(parameters->srcPtr, parameters->srcPos, extent);
   Corner to = corner(parameters->dstPtr, parameters->dstPos, extent);
+  if ((source && !corner(*source, parameters->srcPos, extent, from)) ||
+      (destination && !corner(*destination, parameters->dstPos, extent, to)))
+    return cudaErrorInvalidValue;
   if (cudaError_t error = check_copy(to.address, to.span, from.address, from.span, parameters->kind)) return error;
   return in_stream(stream, NodeType::Memcpy, [=] {
     for (size_t z = 0; z < extent.depth; ++z)
@@ -122,3 +169,78 @@ KL_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* p, cudaStr
 KL_PTSZ(cudaMemcpy3DPeerAsync);
 KL_API cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* p) { return cudaMemcpy3DPeerAsync(p, kLegacyStream); }
 KL_PTDS(cudaMemcpy3DPeer);
+
+KL_API cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t column, size_t row, const void* from, size_t pitch,
+                                            size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  KL_ENTER();
+  size_t to_pitch = 0;
+  char* into = in_array(to, column, row, width, height, to_pitch);
+  return leave(into ? copy_rows(into, to_pitch, from, pitch, width, height, kind, stream) : cudaErrorInvalidValue);
+}
+KL_PTSZ(cudaMemcpy2DToArrayAsync);
+KL_API cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t column, size_t row, const void* from, size_t pitch,
+                                       size_t width, size_t height, cudaMemcpyKind kind) {
+  return cudaMemcpy2DToArrayAsync(to, column, row, from, pitch, width, height, kind, kLegacyStream);
+}
+KL_PTDS(cudaMemcpy2DToArray);
+
+KL_API cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_t from, size_t column, size_t row,
+                                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  KL_ENTER();
+  size_t from_pitch = 0;
+  const char* source = in_array(from, column, row, width, height, from_pitch);
+  return leave(source ? copy_rows(to, pitch, source, from_pitch, width, height, kind, stream) : cudaErrorInvalidValue);
+}
+KL_PTSZ(cudaMemcpy2DFromArrayAsync);
+KL_API cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_t from, size_t column, size_t row,
+                                         size_t width, size_t height, cudaMemcpyKind kind) {
+  return cudaMemcpy2DFromArrayAsync(to, pitch, from, column, row, width, height, kind, kLegacyStream);
+}
+KL_PTDS(cudaMemcpy2DFromArray);
+
+KL_API cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_column, size_t to_row, cudaArray_t from,
+                                            size_t column, size_t row, size_t width, size_t height,
+                                            cudaMemcpyKind kind) {
+  KL_ENTER();
+  size_t pitch = 0, to_pitch = 0;
+  const char* source = in_array(from, column, row, width, height, pitch);
+  char* into = in_array(to, to_column, to_row, width, height, to_pitch);
+  return leave(source && into ? copy_rows(into, to_pitch, source, pitch, width, height, kind, kLegacyStream)
+                              : cudaErrorInvalidValue);
+}
+KL_PTDS(cudaMemcpy2DArrayToArray);
+
+KL_API cudaError_t cudaMemcpyToArrayAsync(cudaArray_t to, size_t column, size_t row, const void* from, size_t count,
+                                          cudaMemcpyKind kind, cudaStream_t stream) {
+  KL_ENTER();
+  char* into = in_array(to, column, row, count);
+  return leave(into ? copy(into, from, count, kind, stream) : cudaErrorInvalidValue);
+}
+KL_PTSZ(cudaMemcpyToArrayAsync);
+KL_API cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t column, size_t row, const void* from, size_t count,
+                                     cudaMemcpyKind kind) {
+  return cudaMemcpyToArrayAsync(to, column, row, from, count, kind, kLegacyStream);
+}
+KL_PTDS(cudaMemcpyToArray);
+
+KL_API cudaError_t cudaMemcpyFromArrayAsync(void* to, cudaArray_t from, size_t column, size_t row, size_t count,
+                                            cudaMemcpyKind kind, cudaStream_t stream) {
+  KL_ENTER();
+  const char* source = in_array(from, column, row, count);
+  return leave(source ? copy(to, source, count, kind, stream) : cudaErrorInvalidValue);
+}
+KL_PTSZ(cudaMemcpyFromArrayAsync);
+KL_API cudaError_t cudaMemcpyFromArray(void* to, cudaArray_t from, size_t column, size_t row, size_t count,
+                                       cudaMemcpyKind kind) {
+  return cudaMemcpyFromArrayAsync(to, from, column, row, count, kind, kLegacyStream);
+}
+KL_PTDS(cudaMemcpyFromArray);
+
+KL_API cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, size_t to_column, size_t to_row, cudaArray_t from,
+                                          size_t column, size_t row, size_t count, cudaMemcpyKind kind) {
+  KL_ENTER();
+  const char* source = in_array(from, column, row, count);
+  char* into = in_array(to, to_column, to_row, count);
+  return leave(source && into ? copy(into, source, count, kind, kLegacyStream) : cudaErrorInvalidValue);
+}
+KL_PTDS(cudaMemcpyArrayToArray);

@@ -61,6 +61,15 @@ cudaDeviceProp measure_device() {
   p.major = 9;
   p.textureAlignment = p.surfaceAlignment = 512;
   p.texturePitchAlignment = 32;
+  // As an sm_90 GPU; no mipmaps, no cubemaps.
+  p.maxTexture1D = p.maxTexture2D[0] = p.maxTexture2DLinear[0] = p.maxSurface2D[0] = 131072;
+  p.maxTexture2D[1] = p.maxSurface2D[1] = 65536;
+  p.maxTexture2DLinear[1] = 65000, p.maxTexture2DLinear[2] = 2097120;
+  p.maxTexture2DGather[0] = p.maxTexture2DGather[1] = p.maxTexture1DLayered[0] = p.maxSurface1D =
+      p.maxSurface1DLayered[0] = 32768;
+  p.maxTexture1DLayered[1] = p.maxTexture2DLayered[2] = p.maxSurface1DLayered[1] = p.maxSurface2DLayered[2] = 2048;
+  for (int i = 0; i < 2; ++i) p.maxTexture2DLayered[i] = p.maxSurface2DLayered[i] = 32768;
+  for (int i = 0; i < 3; ++i) p.maxTexture3D[i] = p.maxSurface3D[i] = 16384;
   p.multiProcessorCount = int(configured_workers());
   p.integrated = 1;
   p.canMapHostMemory = 1;
@@ -105,7 +114,7 @@ struct DeviceAttribute {
 };
 #define KL_FIELD(number, field) {number, [](const cudaDeviceProp& p) { return int(p.field); }}
 #define KL_VALUE(number, value) {number, [](const cudaDeviceProp&) { return int(value); }}
-/// cudaDeviceAttr's numbers. What is not listed (textures, interoperation, NUMA) is answered with 0: not there.
+/// cudaDeviceAttr's numbers. What is not listed (interoperation, NUMA) is answered with 0: not there.
 constexpr DeviceAttribute kAttributes[] = {
     KL_FIELD(1, maxThreadsPerBlock),
     KL_FIELD(2, maxThreadsDim[0]),
@@ -125,6 +134,15 @@ constexpr DeviceAttribute kAttributes[] = {
     KL_FIELD(16, multiProcessorCount),
     KL_FIELD(18, integrated),
     KL_FIELD(19, canMapHostMemory),
+    KL_FIELD(21, maxTexture1D),
+    KL_FIELD(22, maxTexture2D[0]),
+    KL_FIELD(23, maxTexture2D[1]),
+    KL_FIELD(24, maxTexture3D[0]),
+    KL_FIELD(25, maxTexture3D[1]),
+    KL_FIELD(26, maxTexture3D[2]),
+    KL_FIELD(27, maxTexture2DLayered[0]),
+    KL_FIELD(28, maxTexture2DLayered[1]),
+    KL_FIELD(29, maxTexture2DLayered[2]),
     KL_FIELD(30, surfaceAlignment),
     KL_FIELD(31, concurrentKernels),
     KL_FIELD(36, reserved[kReservedMemoryClock]),
@@ -222,6 +240,7 @@ KL_API cudaError_t cudaDeviceReset() {
   state().arena.release_all();
   state().registry.unload();
   forget_pools();
+  forget_textures();
   state().limits = kInitialLimits;
   clear_device_fault();
   return cudaSuccess;

@@ -62,7 +62,8 @@ KL_API cudaError_t cudaFree(void* pointer) {
   auto lock_launches = lock_out_launches();
   StateLock lock;
   Allocation* found = state().arena.find(reinterpret_cast<uint64_t>(pointer));
-  if (!found || found->host || found->address != reinterpret_cast<uint64_t>(pointer))
+  const bool freeable = found && (found->kind == KL_MEMORY_DEVICE || found->kind == KL_MEMORY_MANAGED);
+  if (!freeable || found->host || found->address != reinterpret_cast<uint64_t>(pointer))
     return leave(cudaErrorInvalidValue);
   state().arena.release(found->address);
   return cudaSuccess;

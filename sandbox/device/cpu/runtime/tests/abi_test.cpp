@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "sandbox/device/cpu/runtime/abi.h"
+#include "sandbox/device/cpu/runtime/abi_textures.h"
 
 namespace ours = kernelift::cudart;
 
@@ -43,6 +43,24 @@ TEST(KL_ABI_SUITE, StructsAreLaidOutAlike) {
   EXPECT_SAME_PLACE(cudaLaunchConfig_t, numAttrs);
   EXPECT_SAME_SIZE(cudaLaunchAttribute);
   EXPECT_SAME_PLACE(cudaLaunchAttribute, val);
+}
+
+TEST(KL_ABI_SUITE, TexturesAndTheirResourcesAreLaidOutAlike) {
+  EXPECT_SAME_SIZE(cudaResourceDesc);
+  EXPECT_SAME_PLACE(cudaResourceDesc, res.array.array);
+  EXPECT_SAME_PLACE(cudaResourceDesc, res.linear.sizeInBytes);
+  EXPECT_SAME_PLACE(cudaResourceDesc, res.pitch2D.desc);
+  EXPECT_SAME_PLACE(cudaResourceDesc, res.pitch2D.pitchInBytes);
+  EXPECT_SAME_PLACE(cudaResourceDesc, flags);
+  EXPECT_SAME_SIZE(cudaTextureDesc);
+  EXPECT_SAME_PLACE(cudaTextureDesc, borderColor);
+  EXPECT_SAME_PLACE(cudaTextureDesc, normalizedCoords);
+  EXPECT_SAME_PLACE(cudaTextureDesc, seamlessCubemap);
+  EXPECT_SAME_NUMBER(cudaChannelFormatKindFloat);
+  EXPECT_SAME_NUMBER(cudaResourceTypePitch2D);
+  EXPECT_SAME_NUMBER(cudaAddressModeBorder);
+  EXPECT_SAME_NUMBER(cudaFilterModeLinear);
+  EXPECT_SAME_NUMBER(cudaReadModeNormalizedFloat);
 }
 
 TEST(KL_ABI_SUITE, DevicePropertiesAreLaidOutAlike) {

@@ -50,7 +50,7 @@ cudaError_t cudaDeviceGetLimit(size_t*, unsigned);
 cudaError_t cudaDeviceSetLimit(unsigned, size_t);
 cudaError_t cudaDeviceGetPCIBusId(char*, int, int);
 cudaError_t cudaDeviceGetByPCIBusId(int*, const char*);
-cudaError_t cudaCreateTextureObject(...);
+cudaError_t cudaMallocMipmappedArray(...);
 
 cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);
 cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);

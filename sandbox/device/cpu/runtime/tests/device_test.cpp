@@ -83,11 +83,11 @@ TEST_F(Device, ErrorsHaveCudasNamesAndTexts) {
 
 TEST_F(Device, WhatIsMissingAnswersNotSupportedAndSaysSoOnce) {
   testing::internal::CaptureStderr();
-  EXPECT_CUDA(cudaErrorNotSupported, cudaCreateTextureObject());
-  EXPECT_CUDA(cudaErrorNotSupported, cudaCreateTextureObject());
+  EXPECT_CUDA(cudaErrorNotSupported, cudaMallocMipmappedArray());
+  EXPECT_CUDA(cudaErrorNotSupported, cudaMallocMipmappedArray());
   std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("cudaCreateTextureObject"), std::string::npos);
-  EXPECT_EQ(said.find("cudaCreateTextureObject"), said.rfind("cudaCreateTextureObject"));
+  EXPECT_NE(said.find("cudaMallocMipmappedArray"), std::string::npos);
+  EXPECT_EQ(said.find("cudaMallocMipmappedArray"), said.rfind("cudaMallocMipmappedArray"));
   CHECK_CUDA(cudaDeviceSynchronize());
 }
 
