@@ -1,6 +1,6 @@
 # A model leaves out a kernel's bounds guard, which is right where the last block is full. The patch puts its kernel
-# beside the original, and launches choose: an instance of a template, a kernel that another file launches, and one that
-# a macro launches and that gets its size in a structure. The patched application gives the same answers at every size.
+# beside the original, and launches choose: an instance of a template, and a kernel that another file launches. The
+# patched application gives the same answers at every size.
 . "$(dirname "$0")/common.sh" "$@"
 cat > server.py <<'P'
 import http.server, json, sys
@@ -19,7 +19,8 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()
 P
-# kernel HEAD [PARAMETERS BEGIN]: the kernel's text; HEAD is in front of it, BEGIN at its beginning.
+# write_app HEAD NAME: kernel.cuh (what launches see), kernel.cu and main.cu; HEAD is in front of the kernel, and the
+# launch spells NAME.
 kernel() {
   cat <<C
 // Takes its time, and returns x.
@@ -28,13 +29,12 @@ static __device__ float spend(float x, int steps) {
   for (int i = 0; i < steps; ++i) one = one * 0.5f + 0.5f;
   return x * one;
 }
-$1__global__ void scale(${2:-const float* x, float* out, int n}) {${3:-}
+$1__global__ void scale(const float* x, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = spend(x[i], 4000);
 }
 C
 }
-# main_file LAUNCH [BEGIN]: a program that launches the kernel so, after BEGIN.
 main_file() {
   cat <<C
 #include <cstdio>
@@ -50,8 +50,7 @@ int main(int argc, char** argv) {
   if (cudaMalloc(&x, room * sizeof(float)) || cudaMalloc(&out, room * sizeof(float))) return 1;
   cudaMemcpy(x, host.data(), room * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemset(out, 0, room * sizeof(float));
-  ${2:-}
-  for (int k = 0; k < times; ++k) $1;
+  for (int k = 0; k < times; ++k) $1<<<(n + B - 1) / B, B>>>(x, out, n);
   if (cudaMemcpy(host.data(), out, room * sizeof(float), cudaMemcpyDeviceToHost)) return 1;
   double sum = 0;
   for (int i = 0; i < room; ++i) sum += host[i] * double(i % 13);
@@ -61,24 +60,18 @@ C
 }
 answers() { for n in 1 63 64 65 1000 1024 4032 4095 4096; do ./app $n 2; done; }
 export OPENAI_API_KEY=none
-for app in template files macro; do
+for app in template files; do
   cd "$WORK"; mkdir $app; cd $app
   git init -q .
   if [ $app = template ]; then
     { echo '#pragma once'; kernel 'template <int N>
 '; } > kernel.cuh
-    main_file 'scale<B><<<(n + B - 1) / B, B>>>(x, out, n)' > main.cu
-    sources=main.cu
-  elif [ $app = macro ]; then
-    { printf '#pragma once\n#define LAUNCH(kernel, grid, block, ...) kernel<<<(grid), (block)>>>(__VA_ARGS__)\n'
-      kernel 'struct View { const float* x; float* out; int n; };
-' 'View v' ' const float* x = v.x; float* out = v.out; const int n = v.n;'; } > kernel.cuh
-    main_file 'LAUNCH(scale, (view.n + B - 1) / B, B, view)' 'View view{x, out, n};' > main.cu
+    main_file 'scale<B>' > main.cu
     sources=main.cu
   else
     printf '#pragma once\n__global__ void scale(const float* x, float* out, int n);\n' > kernel.cuh
     { echo '#include "kernel.cuh"'; kernel ''; } > kernel.cu
-    main_file 'scale<<<(n + B - 1) / B, B>>>(x, out, n)' > main.cu
+    main_file scale > main.cu
     sources='kernel.cu main.cu'
   fi
   printf 'app\n.kernelift/\n' > .gitignore
@@ -96,7 +89,7 @@ for app in template files macro; do
   expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 60 --run ./app \
     --build "nvcc -O2 $sources -o app"
   git diff HEAD~1 > "$WORK/patch"
-  grep -q '^+.*% 64 == 0) ? scale_tuned.* : scale' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }
+  grep -q '^+.*% 64 == 0) ? scale_tuned.* : scale.*<<<' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }
   expect_exit 0 "$KL" build --device cpu -- nvcc -O2 $sources -o app
   answers > "$WORK/after"
   diff "$WORK/before" "$WORK/after" || fail "the patched application gives other answers at some sizes ($app)"
