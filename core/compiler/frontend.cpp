@@ -28,6 +28,7 @@
 
 #include "core/base/file.h"
 #include "core/compiler/clang_job.h"
+#include "core/compiler/model/parameter_members.h"
 #include "core/compiler/paths.h"
 #include "core/compiler/precompiled.h"
 
@@ -98,6 +99,29 @@ class HostWritten : public clang::ASTConsumer {
   std::vector<std::string>& names_;
 };
 
+/// How the source spells the members of structures that kernels get.
+class KernelParameters : public clang::ASTConsumer {
+ public:
+  explicit KernelParameters(std::vector<ParameterMembers>& all) : all_(all) {}
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* declaration : group) examine(declaration);
+    return true;
+  }
+  void HandleCXXImplicitFunctionInstantiation(clang::FunctionDecl* function) override { examine(function); }
+
+ private:
+  void examine(clang::Decl* declaration) {
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
+      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) examine(inner);
+    auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+    if (!function || !function->hasAttr<clang::CUDAGlobalAttr>() || function->isDependentContext() ||
+        function->isInvalidDecl())
+      return;
+    if (auto members = ParameterMembers::of(*function); !members.rows.empty()) all_.push_back(std::move(members));
+  }
+  std::vector<ParameterMembers>& all_;
+};
+
 /// Code generation after the caller's observer, if there is one.
 class ObservedEmission : public clang::EmitLLVMOnlyAction {
  public:
@@ -110,6 +134,7 @@ class ObservedEmission : public clang::EmitLLVMOnlyAction {
     std::vector<std::unique_ptr<clang::ASTConsumer>> all;
     if (observer_) all.push_back(observer_(compiler));
     all.push_back(std::make_unique<HostWritten>(host_written_));
+    all.push_back(std::make_unique<KernelParameters>(members_));
     all.push_back(std::move(generator));
     return std::make_unique<clang::MultiplexConsumer>(std::move(all));
   }
@@ -117,9 +142,13 @@ class ObservedEmission : public clang::EmitLLVMOnlyAction {
     for (auto& name : host_written_)
       if (auto* variable = module.getNamedGlobal(name)) variable->setConstant(false);
   }
+  void attach_members(llvm::Module& module) const {
+    for (auto& kernel : members_) kernel.attach(module);
+  }
 
  private:
   const decltype(FrontendOptions::observer)& observer_;
+  std::vector<ParameterMembers> members_;
   std::vector<std::string> host_written_;
 };
 
@@ -255,6 +284,7 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
     if (result.module) {
       action.make_host_written_variable(*result.module), join_renamed_statics(*result.module);
       keep_surface_reads_in_order(*result.module);
+      action.attach_members(*result.module);
     }
     return result.module != nullptr;
   });

@@ -26,7 +26,7 @@ std::optional<Findings> divergent_barriers(Setting& setting, const Side& side) {
     }
     if (text.uses_terms())
       for (auto& variable : barrier.domain.variables())
-        if (auto* term = side.model.term(variable)) depends(barrier.line, setting.shown_term(term->text));
+        if (auto* term = side.model.term(variable)) depends(barrier.line, setting.shown(*term));
     if (!text.exact()) depends(barrier.line, text.reason());
     if (!found.not_known.empty()) return found;
     const std::string parameters = "[" + text.parameter_list() + "] -> ", dimensions = "I[" + text.dimensions() + "]";

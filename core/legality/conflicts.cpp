@@ -139,18 +139,17 @@ class Search {
   isl::map consistent(size_t i, size_t j, const isl::map& pairs) {
     std::string conditions;
     auto positions = [&](const Touch& touch, const std::string& prefix) {
-      std::vector<std::pair<std::string, std::vector<std::string>>> all;
+      std::vector<std::pair<TouchTerm, std::vector<std::string>>> all;
       size_t at = subscripts_;
       for (auto& term : touch.terms()) {
         all.push_back({term, {}});
-        for (long count = std::stol(term); count >= 0; --count)
-          all.back().second.push_back(prefix + std::to_string(at++));
+        for (size_t i = 0; i <= term.arguments; ++i) all.back().second.push_back(prefix + std::to_string(at++));
       }
       return all;
     };
-    for (auto& [text, left] : positions(touches_[i], "s"))
+    for (auto& [term, left] : positions(touches_[i], "s"))
       for (auto& [other, right] : positions(touches_[j], "t")) {
-        if (text != other) continue;
+        if (!(term == other)) continue;
         conditions += (conditions.empty() ? "(" : " and (") + left.back() + " = " + right.back();
         for (size_t k = 0; k + 1 < left.size(); ++k)
           conditions += " or " + left[k] + " < " + right[k] + " or " + left[k] + " > " + right[k];

@@ -28,7 +28,7 @@ isl::set in_tuple_of(const Touch& to, const Touch& from, size_t subscripts) {
   std::vector<std::vector<std::string>> groups;
   for (size_t t = 0; t < to.terms().size(); ++t) {
     std::vector<std::string> group;
-    for (long i = 0; i <= std::stol(to.terms()[t]); ++i)
+    for (size_t i = 0; i <= to.terms()[t].arguments; ++i)
       group.push_back("t" + std::to_string(t) + "_" + std::to_string(i));
     target.insert(target.end(), group.begin(), group.end());
     groups.push_back(std::move(group));
@@ -61,7 +61,7 @@ isl::set surely_touched(const std::vector<Touch>& all, size_t subscripts) {
   without_values = whole;
   const std::string elements = list(whole);
   for (size_t t = 0; t < first->terms().size(); ++t)
-    for (long i = 0, count = std::stol(first->terms()[t]); i <= count; ++i) {
+    for (size_t i = 0, count = first->terms()[t].arguments; i <= count; ++i) {
       whole.push_back("t" + std::to_string(t) + "_" + std::to_string(i));
       if (i < count) without_values.push_back(whole.back());
     }
@@ -159,7 +159,7 @@ std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& to
       if (is_empty(rest)) break;
       isl::set there = other.exact() ? in_tuple_of(one, other, subscripts) : isl::set();
       if (there.is_null()) {
-        if (reason.empty()) reason = !other.exact() ? other.reason() : other.terms()[0].substr(2);
+        if (reason.empty()) reason = !other.exact() ? other.reason() : other.terms()[0].shown;
         continue;
       }
       rest = rest.subtract(there);
@@ -177,7 +177,7 @@ std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& to
     if (!reason.empty() || !one.terms_are_inputs()) {
       found.not_known = "whether " + std::string(words.of_candidate ? "it " : "the original ") +
                         word(one.access().kind) + " the same elements of " + words.object + at_line(one.access().line) +
-                        " depends on " + setting.shown_term(reason.empty() ? one.terms()[0].substr(2) : reason);
+                        " depends on " + (reason.empty() ? one.terms()[0].shown : reason);
       found.line = one.access().line;
       continue;
     }

@@ -137,13 +137,13 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
       for (auto& argument : term->arguments)
         if (auto value = text.affine(argument)) values.push_back(*value);
     if (!known || values.size() != term->arguments.size()) {
-      if (reason_.empty()) reason_ = setting.shown_term(term ? term->text : variable);
+      if (reason_.empty()) reason_ = term ? setting.shown(*term) : variable;
       continue;
     }
     auto value = text.affine(Expression::variable(variable));
     for (auto& argument : values) append(argument);
     append(*value);
-    terms_.push_back(std::to_string(values.size()) + " " + term->text);
+    terms_.push_back({values.size(), term->value, setting.shown(*term)});
   }
   for (auto& component : access.time) {
     if (component.as_constant()) continue;
@@ -169,15 +169,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
 }
 
 bool Touch::terms_are_inputs() const {
-  return std::ranges::all_of(terms_, [](auto& term) {
-    const std::string text = term.substr(term.find(' ') + 1);
-    const size_t load = text.find("load "), object = text.find(" arg.", load);
-    const bool one = load != std::string::npos && object == text.find(' ', load + 5) &&
-                     text.find("load ", load + 1) == std::string::npos;
-    // The element itself, or its comparison with a number.
-    return one && ((load == 0 && text.ends_with("[#0]")) ||
-                   (text.starts_with("fcmp ") && text.find('(', load) == std::string::npos));
-  });
+  return std::ranges::all_of(terms_, [](auto& term) { return term.value.is_input(); });
 }
 
 isl::map Touch::instances() const {

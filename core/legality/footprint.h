@@ -18,6 +18,14 @@ struct Shape {
   std::string trouble;  ///< Why there is none; empty if there is.
 };
 
+/// A term among the dimensions of a set of elements: its arguments, then its value.
+struct TouchTerm {
+  size_t arguments = 0;  ///< How many.
+  TermValue value;
+  std::string shown;  ///< For people, with the arguments of one access.
+  bool operator==(const TouchTerm& other) const { return arguments == other.arguments && value == other.value; }
+};
+
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses);
 
 class Touch {
@@ -30,7 +38,7 @@ class Touch {
   const isl::set& elements() const { return elements_; }
   /// Parameters for which a subscript leaves its row, so that it is no subscript.
   const isl::set& leaves_row() const { return leaves_row_; }
-  const std::vector<std::string>& terms() const { return terms_; }  ///< Texts, each with its number of arguments.
+  const std::vector<TouchTerm>& terms() const { return terms_; }
   /// Any of the terms' values may be in memory: each is one element of an argument.
   bool terms_are_inputs() const;
   bool exact() const { return reason_.empty(); }         ///< Otherwise elements() may be too large.
@@ -49,7 +57,8 @@ class Touch {
   Setting* setting_;
   const KernelModel::Access* access_;
   isl::set elements_, leaves_row_;
-  std::vector<std::string> terms_, counters_;
+  std::vector<TouchTerm> terms_;
+  std::vector<std::string> counters_;
   std::string reason_, parameters_, dimensions_, tuple_, constraints_, threads_, block_;
   bool strides_ = false, timed_ = true;
 };

@@ -335,7 +335,8 @@ class Comparison {
 
 }  // namespace
 
-Answer compare_memory(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
+Answer compare_memory(const Side& original, const Side& candidate, const Names& given, Bounds bounds) {
+  const Names names = with_members(given, original.model.members);
   std::optional<Answer> reads_not_known;
   const double begin = thread_seconds();
   auto left = [&] { return bounds.seconds - (thread_seconds() - begin); };

@@ -28,10 +28,7 @@ struct Side {
   LaunchShape launch;
 };
 
-/// How people spell the model's variables: "arg.a2" to "n". Others are shown as they are.
-using Names = std::map<std::string, std::string>;
-/// The expression with the variables that have such a name under it.
-Expression spelled(const Expression& expression, const Names& names);
+using Names = VariableNames;
 
 struct Assumption {
   enum class Kind {

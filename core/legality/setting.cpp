@@ -4,8 +4,6 @@
 #include <isl/set.h>
 
 #include <algorithm>
-#include <cctype>
-#include <regex>
 
 namespace kernelift::legality {
 
@@ -27,50 +25,27 @@ void Setting::fix_uniform_terms(InstanceText& text, const KernelModel& model, co
   for (auto& variable : variables) {
     auto* term = variable.starts_with("term.") ? model.term(variable) : nullptr;
     if (!term || !term->repeats) continue;
-    std::string what = term->text;
     bool same = true;
-    for (auto& argument : term->arguments) {
-      what += " | " + argument.text();
+    for (auto& argument : term->arguments)
       for (auto& part : argument.variables())
         same &= part.starts_with("arg.") || (scope == InstanceText::Scope::Block && part.starts_with("bid."));
-    }
     if (!same) continue;
+    const std::pair what(term->value, term->arguments);
     auto found = std::ranges::find(uniform, what);
     if (found == uniform.end()) found = uniform.insert(found, what);
     text.fix_term(variable, Expression::variable("value.u" + std::to_string(found - uniform.begin())));
   }
 }
 
-Expression spelled(const Expression& expression, const Names& names) {
-  std::map<std::string, Expression> by;
-  for (auto& [variable, name] : names)
-    if (Expression::is_name(name)) by.emplace(variable, Expression::variable(name));
-  return expression.substitute(by);
-}
-
 std::string Setting::shown(const Expression& expression) const {
   constexpr size_t kShown = 100;  // A line of a person's terminal; what is longer is no explanation.
-  std::string text = spelled(expression, names).text();
+  std::string text = expression.text(names);
   return text.size() <= kShown ? text : text.substr(0, kShown) + " …";
 }
 
-std::string Setting::shown(const KernelModel::Object& object) const {
-  auto found = names.find(object.name);
-  return found != names.end() ? found->second : object.shown.empty() ? object.name : object.shown;
-}
+std::string Setting::shown(const KernelModel::Object& object) const { return to_text(object, names); }
 
-std::string Setting::shown_term(std::string text) const {
-  static const std::regex kLocal(R"(load \w+ local\.\d+\[#\d+\])"), kLoad(R"(load \w+ ([\w.]+)\[#\d+\])");
-  text = std::regex_replace(text, kLocal, "a variable that each thread keeps in memory");
-  text = std::regex_replace(text, kLoad, "an element of $1");
-  for (auto& [variable, name] : names)
-    for (size_t at = 0; (at = text.find(variable, at)) != std::string::npos;) {
-      const size_t end = at + variable.size();
-      if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) at = end;
-      else text.replace(at, variable.size(), name), at += name.size();
-    }
-  return text;
-}
+std::string Setting::shown(const KernelModel::Term& term) const { return to_text(term.value, term.arguments, names); }
 
 std::string Setting::example(const Bindings& values) const {
   std::string text;

@@ -31,10 +31,11 @@ struct Setting {
   isl::ctx context;
   const Side& original;
   const Side& candidate;
-  const Names& names;
+  const Names names;
   Parameters parameters;
   isl::set asked;  ///< Values for which both grids can be launched and the original stays inside its arrays.
-  std::vector<std::string> uniform;  ///< Values in memory that are the same for all instances: their terms' texts.
+  /// Values in memory that are the same for all instances: what they are made of.
+  std::vector<std::pair<TermValue, std::vector<Expression>>> uniform;
 
   /// Within `asked`, and without the numbers and positions of blocks and values in memory: those for which some of them
   /// make it so. Null: isl gave up.
@@ -45,8 +46,8 @@ struct Setting {
 
   std::string shown(const Expression& expression) const;
   std::string shown(const KernelModel::Object& object) const;
-  std::string shown_term(std::string text) const;     ///< "an element of index"
-  std::string example(const Bindings& values) const;  ///< "n = 5, w = 3"
+  std::string shown(const KernelModel::Term& term) const;  ///< "an element of index"
+  std::string example(const Bindings& values) const;       ///< "n = 5, w = 3"
 };
 
 /// " in line 7"; empty where it is not known.

@@ -86,7 +86,7 @@ Expression over_numbers(const Expression& expression, const LaunchShape& launch)
 class Comparison {
  public:
   Comparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
-      : setting_{context, original, candidate, names, {}, {}, {}} {}
+      : setting_{context, original, candidate, with_members(names, original.model.members), {}, {}, {}} {}
 
   Answer answer() {
     if (auto why = exchange()) return *why;
@@ -151,7 +151,7 @@ class Comparison {
     return std::ranges::all_of(variables, [&](auto& name) {
       if (!name.starts_with("term.")) return true;
       auto *a = setting_.candidate.model.term(name), *b = setting_.original.model.term(name);
-      if (!a || !b || !a->repeats || !b->repeats || a->text != b->text || a->arguments.size() != b->arguments.size())
+      if (!a || !b || !a->repeats || !b->repeats || a->value != b->value || a->arguments.size() != b->arguments.size())
         return false;
       for (size_t i = 0; i < a->arguments.size(); ++i)
         if (over_numbers(a->arguments[i], setting_.candidate.launch) !=

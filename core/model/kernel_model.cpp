@@ -11,11 +11,6 @@ namespace {
 using Object = KernelModel::Object;
 using Access = KernelModel::Access;
 
-constexpr std::array<std::pair<Object::Kind, const char*>, 5> kObjectWords{{{Object::Kind::Argument, "argument"},
-                                                                            {Object::Kind::Variable, "variable"},
-                                                                            {Object::Kind::Shared, "shared"},
-                                                                            {Object::Kind::Local, "local"},
-                                                                            {Object::Kind::Unknown, "unknown"}}};
 constexpr std::array<std::pair<Access::Kind, const char*>, 3> kAccessWords{
     {{Access::Kind::Load, "load"}, {Access::Kind::Store, "store"}, {Access::Kind::Atomic, "atomic"}}};
 
@@ -49,14 +44,6 @@ std::vector<Expression> expressions_of(const Json& json) {
   return all;
 }
 
-std::string element(const KernelModel& model, const Access& access) {
-  const Object& object = model.objects[access.object];
-  const std::string& name = object.shown.empty() ? object.name : object.shown;
-  return (name.empty() ? "unknown memory" : name) + " + " + access.offset.text();
-}
-
-std::string condition(const Expression& domain) { return domain.is_constant(1) ? "" : "  if " + domain.text(); }
-
 }  // namespace
 
 size_t KernelModel::known_accesses() const {
@@ -65,6 +52,10 @@ size_t KernelModel::known_accesses() const {
     return std::ranges::none_of(access.offset.variables(), is_term) &&
            std::ranges::none_of(access.domain.variables(), is_term);
   }));
+}
+
+std::string KernelModel::Member::variable() const {
+  return "arg.a" + std::to_string(parameter) + ".o" + std::to_string(offset);
 }
 
 const KernelModel::Term* KernelModel::term(const std::string& name) const {
@@ -109,15 +100,10 @@ Json to_json(const KernelModel& model) {
                {"accesses", Json::array()},
                {"barriers", Json::array()},
                {"gaps", Json::array()}};
-  for (auto& object : model.objects) {
-    Json entry = {{"kind", word_of(kObjectWords, object.kind)}, {"name", object.name}};
-    if (object.bytes) entry["bytes"] = *object.bytes;
-    if (!object.shown.empty()) entry["shown"] = object.shown;
-    json["objects"].push_back(std::move(entry));
-  }
+  for (auto& object : model.objects) json["objects"].push_back(to_json(object));
   for (auto& term : model.terms) {
     json["terms"].push_back({{"name", term.name},
-                             {"text", term.text},
+                             {"value", to_json(term.value)},
                              {"arguments", texts_of(term.arguments)},
                              {"repeats", term.repeats},
                              {"line", term.line}});
@@ -139,6 +125,10 @@ Json to_json(const KernelModel& model) {
                                 {"counters", barrier.counters},
                                 {"time", texts_of(barrier.time)}});
   for (auto& gap : model.gaps) json["gaps"].push_back({{"line", gap.line}, {"what", gap.what}});
+  json["members"] = Json::array();
+  for (auto& member : model.members)
+    json["members"].push_back(
+        {{"parameter", member.parameter}, {"offset", member.offset}, {"type", member.type}, {"path", member.path}});
   json["data"] = Json::array(), json["exchanges"] = Json::array();
   for (auto& datum : model.data)
     json["data"].push_back({{"line", datum.line},
@@ -155,15 +145,12 @@ Json to_json(const KernelModel& model) {
 Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& where) {
   return reading(where, [&] {
     KernelModel model;
-    for (auto& entry : from.at("objects")) {
-      Object object{kind_of(kObjectWords, entry.at("kind")), entry.at("name"), {}};
-      if (entry.contains("bytes")) object.bytes = entry.at("bytes").get<uint64_t>();
-      object.shown = entry.value("shown", "");
-      model.objects.push_back(std::move(object));
-    }
+    for (auto& entry : from.at("objects")) model.objects.push_back(memory_object_from_json(entry));
+    for (auto& entry : from.at("members"))
+      model.members.push_back({entry.at("parameter"), entry.at("offset"), entry.at("type"), entry.at("path")});
     for (auto& entry : from.at("terms")) {
-      model.terms.push_back({entry.at("name"), entry.at("text"), expressions_of(entry.at("arguments")),
-                             entry.at("repeats"), entry.at("line")});
+      model.terms.push_back({entry.at("name"), term_value_from_json(entry.at("value")),
+                             expressions_of(entry.at("arguments")), entry.at("repeats"), entry.at("line")});
     }
     for (auto& entry : from.at("accesses")) {
       Access access{kind_of(kAccessWords, entry.at("kind")),
@@ -193,18 +180,29 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
   });
 }
 
-std::string to_text(const KernelModel& model) {
+VariableNames with_members(VariableNames names, const std::vector<KernelModel::Member>& members) {
+  for (auto& member : members) {
+    auto whole = names.find("arg.a" + std::to_string(member.parameter));
+    if (whole != names.end()) names.emplace(member.variable(), whole->second + member.path);
+  }
+  return names;
+}
+
+std::string to_text(const KernelModel& model, VariableNames names) {
+  names = with_members(std::move(names), model.members);
   std::string text;
   auto at = [](unsigned line) { return line == 0 ? std::string("      ") : "line " + std::to_string(line) + ": "; };
+  auto shown = [&](const Expression& expression) { return expression.text(names); };
+  auto condition = [&](const Expression& domain) { return domain.is_constant(1) ? "" : "  if " + shown(domain); };
   for (auto& access : model.accesses)
     text += at(access.line) + word_of(kAccessWords, access.kind) + " " + std::to_string(access.bytes) + " bytes of " +
-            element(model, access) + condition(access.domain) + "\n";
+            to_text(model.objects[access.object], names) + " + " + shown(access.offset) + condition(access.domain) +
+            "\n";
   for (auto& barrier : model.barriers)
     text += at(barrier.line) + (barrier.of_warp ? "barrier of a warp" : "barrier") + condition(barrier.domain) + "\n";
   for (auto& term : model.terms) {
-    text += at(term.line) + term.name + " = " + term.text;
-    for (size_t i = 0; i < term.arguments.size(); ++i)
-      text += (i == 0 ? " with #" : ", #") + std::to_string(i) + " = " + term.arguments[i].text();
+    text += at(term.line) + term.name + " = " + to_text(term.value, term.arguments, names);
+    if (term.value.kind == TermValue::Kind::Element) text += ", at byte " + shown(term.arguments[term.value.argument]);
     text += term.repeats ? "\n" : "  (changes during a launch)\n";
   }
   for (auto& gap : model.gaps) text += at(gap.line) + "not understood: " + gap.what + "\n";

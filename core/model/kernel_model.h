@@ -5,7 +5,8 @@
 //
 // All integers are Expressions over these variables:
 //   tid.x … tid.z, bid.x …, ntid.x …, nctaid.x …   position of the thread, and the launch's geometry
-//   arg.a3, arg.a3.o8     the integer parameter with that index, or the integer at that byte offset of a structure
+//   arg.a3, arg.a3.o8     the integer parameter with that index, or the integer at that byte offset of a structure;
+//                         `members` has the latter's name in the source
 //   loop.k1               a loop's iteration, from 0
 //   term.t1               a value that is no such expression, such as an element of an array of indices
 // They have the values that C gives them on integers without overflow. Divisions truncate.
@@ -18,29 +19,31 @@
 
 #include "core/base/json.h"
 #include "core/model/launch/expression.h"
+#include "core/model/term_value.h"
 
 namespace kernelift {
 
 struct KernelModel {
-  /// Memory that does not overlap with that of other objects. For arguments that is an assumption: pointers may be
-  /// equal.
-  struct Object {
-    enum class Kind { Argument, Variable, Shared, Local, Unknown };
-    Kind kind = Kind::Unknown;
-    std::string name;               ///< "arg.a0", "arg.a2.o8"; a variable's mangled name; "" for unknown memory.
-    std::optional<uint64_t> bytes;  ///< Extent, where the source fixes it.
-    std::string shown = {};         ///< A variable's name as the source spells it: "tile"; empty: `name`.
-    bool operator==(const Object&) const = default;
-  };
+  using Object = MemoryObject;
 
   /// A value that is used as an index or decides a condition, and is no expression of the variables above.
   struct Term {
     std::string name;  ///< "term.t1"
-    std::string text;  ///< What it is made of, with `#0`, `#1` … for the arguments: "load arg.a2 [#0]".
+    TermValue value;   ///< What it is made of, over `arguments`.
     std::vector<Expression> arguments;
-    /// The text and the arguments determine the value during a launch: nothing that it reads is written by the kernel.
+    /// `value` and `arguments` determine it during a launch: nothing that it reads is written by the kernel.
     bool repeats = false;
     unsigned line = 0;
+  };
+
+  /// A number or pointer in a structure that the kernel gets by value.
+  struct Member {
+    size_t parameter = 0;          ///< Index of the kernel's parameter.
+    uint32_t offset = 0;           ///< Bytes from the structure's start.
+    std::string type;              ///< Canonical: "int", "unsigned long"; "pointer".
+    std::string path;              ///< As the source spells it behind the parameter: ".n", ".size.x".
+    std::string variable() const;  ///< "arg.a1.o8"
+    bool operator==(const Member&) const = default;
   };
 
   /// When a thread does something, to be compared in lexicographic order with what it does else: places in the program
@@ -85,6 +88,7 @@ struct KernelModel {
 
   std::vector<Object> objects;
   std::vector<Term> terms;
+  std::vector<Member> members = {};  ///< Of structures whose layout the device code names.
   std::vector<Access> accesses;
   std::vector<Barrier> barriers;
   std::vector<Gap> gaps;
@@ -109,7 +113,11 @@ bool never_negative(const Expression& expression, std::set<std::string>* paramet
 Json to_json(const KernelModel&);
 Result<KernelModel> kernel_model_from_json(const Json&, const std::string& where);
 
-/// For a person: one line for each access, barrier and gap.
-std::string to_text(const KernelModel&);
+/// For a person: one line for each access, barrier and gap. `names`: how the source spells the parameters, "arg.a2" to
+/// "n"; members are spelled over them.
+std::string to_text(const KernelModel&, VariableNames names = {});
+
+/// `names` with those of members: "arg.a1.o8" to "params.n" where "arg.a1" is "params".
+VariableNames with_members(VariableNames names, const std::vector<KernelModel::Member>& members);
 
 }  // namespace kernelift

@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
+#include "core/model/element.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_json.h"
 
@@ -303,16 +304,36 @@ Bindings Mep::knob_values() const {
   return values;
 }
 
+namespace {
+
+std::optional<int64_t> integer_at(const std::vector<std::byte>& arguments, uint64_t offset, uint64_t bytes,
+                                  bool is_unsigned) {
+  if (bytes == 0 || bytes > sizeof(int64_t) || offset + bytes > arguments.size()) return std::nullopt;
+  uint64_t bits = 0;
+  std::memcpy(&bits, &arguments[offset], bytes);
+  if (is_unsigned) return static_cast<int64_t>(bits);
+  const unsigned unused = 64 - 8 * static_cast<unsigned>(bytes);
+  return static_cast<int64_t>(bits << unused) >> unused;
+}
+
+}  // namespace
+
 std::optional<int64_t> Mep::integer_argument(const MepInstance& instance, size_t parameter) const {
   if (parameter >= parameters.size() || parameter >= instance.parameters.size() || !parameters[parameter].is_integer())
     return std::nullopt;
   const auto [offset, bytes] = instance.parameters[parameter];
-  if (bytes == 0 || bytes > sizeof(int64_t) || offset + bytes > instance.arguments.size()) return std::nullopt;
-  uint64_t bits = 0;
-  std::memcpy(&bits, &instance.arguments[offset], bytes);
-  if (parameters[parameter].is_unsigned()) return static_cast<int64_t>(bits);
-  const unsigned unused = 64 - 8 * bytes;
-  return static_cast<int64_t>(bits << unused) >> unused;
+  return integer_at(instance.arguments, offset, bytes, parameters[parameter].is_unsigned());
+}
+
+std::optional<int64_t> Mep::integer_member(const MepInstance& instance, size_t parameter, uint64_t offset,
+                                           const std::string& type) const {
+  if (parameter >= instance.parameters.size()) return std::nullopt;
+  const ElementType element = ElementType::parse(type);
+  using Kind = ElementType::Kind;
+  if (element.kind != Kind::Signed && element.kind != Kind::Unsigned && element.kind != Kind::Bool) return std::nullopt;
+  const auto [begin, bytes] = instance.parameters[parameter];
+  if (offset + element.width > bytes) return std::nullopt;
+  return integer_at(instance.arguments, begin + offset, element.width, element.kind != Kind::Signed);
 }
 
 std::vector<const LaunchSite*> Mep::all_launches() const {

@@ -140,6 +140,9 @@ struct Mep {
   const char* kernel_file() const { return language == "hip" ? "kernel.hip" : "kernel.cu"; }
   /// The recorded value of the parameter; nullopt: it is no integer, or is not recorded.
   std::optional<int64_t> integer_argument(const MepInstance& instance, size_t parameter) const;
+  /// The integer of that canonical type, at that offset of a parameter that is a structure, as recorded.
+  std::optional<int64_t> integer_member(const MepInstance& instance, size_t parameter, uint64_t offset,
+                                        const std::string& type) const;
   /// The launch sites of all kernels that its text defines.
   std::vector<const LaunchSite*> all_launches() const;
   /// The knobs' values in the application, by name.

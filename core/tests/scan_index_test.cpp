@@ -32,6 +32,7 @@ ScanIndex sample() {
   site.kernels = {"0a1b2c3d"}, site.range = {"/app/a.cu", 100, 120, 8, 8}, site.enclosing = "run";
   site.grid[0] = "n / BLOCK"_e, site.block[0] = "BLOCK"_e, site.shared = "0"_e, site.argument_text = {"x"},
   site.through_macro = true;
+  site.kernel_range = {"/app/a.cu", 101, 102, 8, 8}, site.unrepeatable_arguments = {0};
   index.launches.push_back(site);
   index.knobs.push_back({"BLOCK", 256, {"/app/a.cu", 1, 4, 1, 1}, true, true, false, {"0a1b2c3d"}});
   return index;

@@ -94,7 +94,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     FoundLaunch found;
     found.kernels = kernels_in(call->getCallee());
     read_geometry(found, argument(config, 0), argument(config, 1), argument(config, 2));
-    for (auto* one : call->arguments()) found.site.argument_text.push_back(text_of(one));
+    for (auto* one : call->arguments()) add_argument(found.site, one);
+    found.site.kernel_range = range_of(call->getCallee());
     finish(found, call, spelled_by_user_macro(config->getBeginLoc()));
     return true;
   }
@@ -119,7 +120,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
       found.kernels = kernels_in(call->getArg(1));
       read_config(found, call->getArg(0));
       for (unsigned i = 2; name == "cudaLaunchKernelEx" && i < call->getNumArgs(); ++i)
-        found.site.argument_text.push_back(text_of(call->getArg(i)));
+        add_argument(found.site, call->getArg(i));
       if (name == "cudaLaunchKernelExC") read_argument_array(found, argument(call, 2));
       finish(found, call, spelled_by_user_macro(call->getBeginLoc()));
     }
@@ -172,8 +173,27 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     return false;
   }
   CharSourceRange file_range(const Expr* e) const {
-    return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources,
-                                    unit_.context.getLangOpts());
+    auto of = [&](const Expr* one) {
+      return Lexer::makeFileCharRange(CharSourceRange::getTokenRange(one->getSourceRange()), unit_.sources,
+                                      unit_.context.getLangOpts());
+    };
+    auto range = of(e);
+    // Brackets around a macro's parameter stand in its definition.
+    return range.isValid() ? range : of(without_conversions(e));
+  }
+  /// What stands in brackets, or is converted to a dim3 without being told to.
+  static const Expr* without_conversions(const Expr* e) {
+    for (;;) {
+      e = e->IgnoreImplicit()->IgnoreParens()->IgnoreImplicit();
+      auto* made = llvm::dyn_cast<CXXConstructExpr>(e);
+      if (!made || llvm::isa<CXXTemporaryObjectExpr>(made) || made->getNumArgs() == 0) return e;
+      e = made->getArg(0);
+    }
+  }
+  void add_argument(LaunchSite& site, const Expr* e) const {
+    if (!e || e->isInstantiationDependent() || e->HasSideEffects(unit_.context))
+      site.unrepeatable_arguments.insert(site.argument_text.size());
+    site.argument_text.push_back(e ? text_of(e) : "");
   }
   kernelift::SourceRange range_of(const Expr* e) const {
     if (!e) return {};
@@ -190,11 +210,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   static std::string form_of(const Expr* e) {
     if (!e || e->isTypeDependent()) return {};
     // An integer is the argument of the constructor that converts it to a dim3, a dim3 that of its copy constructor.
-    const Expr* spelled = e->IgnoreImplicit();
-    while (auto* made = llvm::dyn_cast<CXXConstructExpr>(spelled)) {
-      if (llvm::isa<CXXTemporaryObjectExpr>(made) || made->getNumArgs() == 0) break;
-      spelled = made->getArg(0)->IgnoreImplicit();
-    }
+    const Expr* spelled = without_conversions(e);
     if (spelled->getType()->isIntegralOrEnumerationType()) return "number";
     auto* record = spelled->getType()->getAsRecordDecl();
     return record && (record->getName() == "dim3" || record->getName() == "uint3") ? "dim3" : "other";
@@ -259,8 +275,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     if (!list) return;
     for (auto* one : list->inits()) {
       auto* address = llvm::dyn_cast<UnaryOperator>(one->IgnoreParenCasts());
-      found.site.argument_text.push_back(address && address->getOpcode() == UO_AddrOf ? text_of(address->getSubExpr())
-                                                                                      : "");
+      add_argument(found.site, address && address->getOpcode() == UO_AddrOf ? address->getSubExpr() : nullptr);
     }
   }
 

@@ -41,7 +41,7 @@ PatchableParts patchable_parts(const Mep& mep) {
     for (auto& origin : mep.origins) text(origin.file, origin.line);
   for (auto& knob : mep.knobs) reach.text |= !knob.value_range.file.empty() && application.holds(knob.value_range.file);
   // Launches change together or not at all.
-  auto is_own = [&](auto& site) { return !site.through_macro && application.holds(site.range.file); };
+  auto is_own = [&](auto& site) { return site.spells_geometry() && application.holds(site.range.file); };
   reach.launches = !mep.launches.empty() && std::ranges::all_of(mep.launches, is_own);
   return reach;
 }

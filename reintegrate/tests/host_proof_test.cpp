@@ -94,6 +94,7 @@ class HostProofTest : public Application {
     EXPECT_NE(at, std::string::npos);
     auto range = [&](size_t from, size_t to) { return SourceRange{file, at + from, at + to, 26, 26}; };
     site.range = range(0, call.size()), site.grid_range = range(grid, comma), site.block_range = range(comma + 2, end);
+    site.kernel_range = range(0, grid - 3);
     site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
     site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
     MepInstance instance;
@@ -230,6 +231,43 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   proof = patch.ok() ? prove_host_half({request.mep, &*request.scan, *patch, request.host})
                      : Result<HostProof>(patch.error());
   EXPECT_FALSE(proof.ok());
+}
+
+TEST_F(HostProofTest, ProvesAMacrosLaunchThatChoosesAndRefusesOneThatShowsItsArguments) {
+  const std::string macro = "#define LAUNCH(kernel, grid, block, ...) ", call = "LAUNCH(scale, grid, BLOCK, a, n)";
+  auto prove = [&](const std::string& body) {
+    std::string text = kApplication;
+    const std::string launch = "scale<<<grid, BLOCK>>>(a, n)";
+    text.replace(text.find(launch), launch.size(), call);
+    text.insert(text.find("int main"), macro + body + "\n");
+    write("src/app.cu", text);
+    slice_lines("src/app.cu", kFirst, kLast);
+    LaunchSite site;
+    site.kernels = {request.mep.kernel_id}, site.enclosing = "main", site.through_macro = true;
+    auto range = [&](const std::string& part) {
+      const size_t at = text.find(call) + call.find(part);
+      return SourceRange{"src/app.cu", at, at + part.size(), 27, 27};
+    };
+    site.range = range(call), site.kernel_range = range("scale");
+    site.grid_range = range("grid"), site.block_range = range("BLOCK");
+    site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
+    site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
+    request.mep.launches = {site};
+    candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
+    const LaunchGuard guard({Premise::holds("n % 128 == 0"_e)});
+    auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
+    EXPECT_TRUE(patch.ok()) << patch.error().message;
+    if (!patch.ok()) return Result<HostProof>(patch.error());
+    EXPECT_HAS(patch->changes[0].after,
+               "LAUNCH((((long long)(n) % 128 == 0) ? scale_tuned : scale), ((long long)(n) % 128 == 0) ? dim3((");
+    return prove_host_half({request.mep, &*request.scan, *patch, request.host});
+  };
+  launch_blocks_of(128);
+  auto proof = prove("kernel<<<(grid), (block)>>>(__VA_ARGS__)");
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  // What else a macro does with its arguments would change with them.
+  EXPECT_FALSE(prove("do { std::puts(#kernel); kernel<<<(grid), (block)>>>(__VA_ARGS__); } while (0)").ok());
+  EXPECT_FALSE(prove("(std::printf(\"%u\", dim3(block).x), kernel<<<(grid), (block)>>>(__VA_ARGS__))").ok());
 }
 
 TEST_F(HostProofTest, ProvesALaunchThatAsksForAlignment) {

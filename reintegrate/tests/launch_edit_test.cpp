@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/tests/expression_literal.h"
 
 namespace kernelift::reintegrate {
@@ -130,7 +132,7 @@ TEST(LaunchEdit, RefusesAPremiseThatTheLaunchCannotAsk) {
   GuardedLaunch unknown("(n + 63) / 64", "64", "width % 4 == 0");
   EXPECT_NE(unknown.result().find("has no plain text for width"), std::string::npos) << unknown.result();
   GuardedLaunch called("(n + 63) / 64", "64", "count % 4 == 0");
-  called.site.argument_text[0] = "next(n++)";
+  called.site.argument_text[0] = "next(n++)", called.site.unrepeatable_arguments = {0};
   EXPECT_NE(called.result().find("has no plain text for count"), std::string::npos) << called.result();
   GuardedLaunch knob("(n + 63) / 64", "64", "count % 4 == 0");
   knob.changed = {{"B", 32}};
@@ -355,11 +357,13 @@ TEST(LaunchEdit, RewritesDynamicSharedMemory) {
   EXPECT_EQ(l.result(), "<<<grid, block, bytes * 2>>>");
 }
 
-TEST(LaunchEdit, RefusesALaunchThroughAMacro) {
+TEST(LaunchEdit, ChangesWhatAMacroIsGivenAndNotItsDefinition) {
   Launch l("grid", "block");
   l.site.through_macro = true;
   l.grid("gx * 2");
-  EXPECT_NE(l.result().find("written by a macro"), std::string::npos);
+  EXPECT_EQ(l.result(), "<<<dim3(dim3(grid).x * 2, dim3(grid).y, dim3(grid).z), block>>>");
+  l.site.block_range = {};
+  EXPECT_NE(l.result().find("written by a macro"), std::string::npos) << "the macro spells the block";
 }
 
 TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
@@ -370,6 +374,8 @@ TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
     l.source.replace(at, 1, callee);
     for (auto* range : {&l.site.grid_range, &l.site.block_range})
       range->begin += callee.size() - 1, range->end += callee.size() - 1;
+    l.site.range.end += callee.size() - 1;
+    l.site.kernel_range = {"f.cu", at, at + callee.size(), 1, 1};
     l.mep.parameters = {{"n", "int", "", false, "int"}};
     const LaunchGuard guard({Premise::holds("n % 4 == 0"_e)});
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
@@ -386,21 +392,47 @@ TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
   EXPECT_NE(choose("table<4>[i]", "k<4>").find("does not spell the kernel"), std::string::npos);
 }
 
+TEST(LaunchEdit, AMacroThatSpellsTheKernelsNameCannotChoose) {
+  Launch l("grid", "block");
+  l.site.through_macro = true;
+  l.mep.parameters = {{"n", "int", "", false, "int"}};
+  auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, LaunchGuard({Premise::holds("n > 4"_e)}),
+                           "k_tuned");
+  ASSERT_FALSE(edits.ok());
+  EXPECT_NE(edits.error().message.find("written by a macro that spells the kernel's name"), std::string::npos);
+}
+
+TEST(LaunchEdit, AsksForAMemberOfAStructure) {
+  auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {}) {
+    Launch l("grid", "block");
+    l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
+    l.mep.parameters = {{"view", "View", "", false, ""}};
+    l.site.argument_text = {argument}, l.site.unrepeatable_arguments = std::move(unrepeatable);
+    const LaunchGuard guard({Premise::holds("view.size.x % 4 == 0"_e)});
+    auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
+    return edits.ok() ? edits->edits.at(0).text : edits.error().message;
+  };
+  EXPECT_EQ(asked("grids[i]"), "(((long long)((grids[i]).size.x) % 4 == 0) ? k_tuned : k)");
+  EXPECT_NE(asked("make_view(x)", {0}).find("no plain text for view.size.x"), std::string::npos);
+}
+
 TEST(LaunchEdit, AsksForTheAlignmentOfWhatTheLaunchIsGiven) {
-  auto asked = [](const std::string& argument) {
+  auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {}) {
     Launch l("grid", "block");
     l.mep.parameters = {{"x", "float *", "float", false, ""}};
-    l.site.argument_text = {argument};
+    l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
+    l.site.argument_text = {argument}, l.site.unrepeatable_arguments = std::move(unrepeatable);
     const LaunchGuard guard({Premise::aligned("x", 16)});
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return edits.ok() ? edits->edits.at(0).text : edits.error().message;
   };
   EXPECT_EQ(asked("pool + n"), "(((unsigned long long)(pool + n) % 16 == 0) ? k_tuned : k)");
   for (auto* unclear : {"next(pool)", "pool++", ""})
-    EXPECT_NE(asked(unclear).find("would have to ask whether x is a multiple of 16 bytes, and the launch has no plain "
-                                  "text for x"),
+    EXPECT_NE(asked(unclear, {0})
+                  .find("would have to ask whether x is a multiple of 16 bytes, and the launch has no plain "
+                        "text for x"),
               std::string::npos)
-        << asked(unclear);
+        << asked(unclear, {0});
 }
 
 TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
@@ -499,7 +531,7 @@ TEST(LaunchEdit, LeavesASizeThatTheLaunchComputesInTheSameWay) {
 TEST(LaunchEdit, RefusesASizeFromAnArgumentThatMustNotBeEvaluatedTwice) {
   for (auto* argument : {"next()", "left--"}) {
     Launch l = with_parameters();
-    l.site.argument_text[0] = argument;
+    l.site.argument_text[0] = argument, l.site.unrepeatable_arguments = {0};
     l.grid("ceil_div(count, 256)");
     EXPECT_NE(l.result().find("depends on 'count', for which the source has no expression"), std::string::npos);
   }

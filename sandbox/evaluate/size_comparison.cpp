@@ -36,10 +36,33 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
     auto text = Expression::parse(site.argument_text[p]);
     if (mep.parameters[p].is_integer() && text.ok() && text->as_variable())
       known.emplace(*text->as_variable(), Expression::variable(argument(p)));
+    // `view.n` of a structure is known by its path until a model tells where that lies.
+    if (mep.parameters[p].record.empty() || !text.ok() || !text->as_variable()) continue;
+    for (auto& name : expression.variables())
+      if (name.starts_with(*text->as_variable() + "."))
+        known.emplace(name, Expression::variable(argument(p) + name.substr(text->as_variable()->size())));
   }
   for (auto& name : expression.variables())
     if (!known.contains(name)) return std::nullopt;
   return expression.substitute(known);
+}
+
+/// A grid with the members that it is computed from as the model's variables; as a number of blocks that is not known
+/// where it is computed from one that the model does not know.
+legality::LaunchShape over_members(legality::LaunchShape shape, const std::vector<KernelModel::Member>& members) {
+  std::map<std::string, Expression> by;
+  for (auto& member : members)
+    by.emplace(argument(member.parameter) + member.path, Expression::variable(member.variable()));
+  for (int axis = 0; axis < 3; ++axis) {
+    auto is_path = [&](const std::string& name) {
+      return name.starts_with("arg.a") && name.find('.', std::strlen("arg.a")) != name.npos && !by.contains(name);
+    };
+    auto& grid = *shape.grid[axis];
+    if (std::ranges::any_of(grid.variables(), is_path))
+      grid = Expression::variable(std::string("blocks.") + "xyz"[axis]);
+    else grid = grid.substitute(by);
+  }
+  return shape;
 }
 
 /// Pointer arguments that have one address in a recorded launch, or at `site`.
@@ -79,16 +102,11 @@ Premise premise_of(const legality::Assumption& assumption, const legality::Names
                                            Expression::constant(0)));
 }
 
-/// Whether some recorded launch fulfils the premise, as far as it can be evaluated.
-bool holds_where_recorded(const Mep& mep, const Expression& premise) {
-  if (mep.instances.empty()) return true;
-  return std::ranges::any_of(mep.instances, [&](auto& instance) {
-    Bindings values;
-    for (size_t p = 0; p < mep.parameters.size(); ++p)
-      if (auto value = mep.integer_argument(instance, p)) values[argument(p)] = *value;
-    auto holds = premise.evaluate(values);
-    return !holds.ok() || *holds != 0;
-  });
+legality::Names names_of(const Mep& mep) {
+  legality::Names names;
+  for (size_t p = 0; p < mep.parameters.size(); ++p) names[argument(p)] = mep.parameters[p].name;
+  for (const char* axis : {"x", "y", "z"}) names[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
+  return names;
 }
 
 /// The more careful of two answers, with its explanation.
@@ -102,9 +120,11 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
 }  // namespace
 
 SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
-    : mep_(mep), pool_(pool), source_(std::move(source)), seed_(seed ? *seed : std::random_device{}()) {
-  for (size_t p = 0; p < mep.parameters.size(); ++p) names_[argument(p)] = mep.parameters[p].name;
-  for (const char* axis : {"x", "y", "z"}) names_[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
+    : mep_(mep),
+      pool_(pool),
+      source_(std::move(source)),
+      names_(names_of(mep)),
+      seed_(seed ? *seed : std::random_device{}()) {
   std::set<Dim3> recorded;
   for (auto& instance : mep.instances) recorded.insert(instance.geometry.block);
   // One block where every recorded launch has one; else a number that is not known, the same for both sides.
@@ -148,21 +168,41 @@ SizeComparison::Modelled SizeComparison::model(const std::string& source, const 
   Modelled made = built.ok() ? Modelled(std::make_shared<const KernelModel>(std::move(*built)))
                              : Modelled(std::move(built).error());
   std::lock_guard lock(mutex_);
+  if (members_.empty() && made.ok()) members_ = (*made)->members;
   return models_.insert_or_assign(key, std::move(made)).first->second;
+}
+
+legality::Names SizeComparison::names() {
+  std::lock_guard lock(mutex_);
+  return with_members(names_, members_);
+}
+
+Bindings SizeComparison::recorded(const MepInstance& instance) {
+  Bindings values;
+  for (size_t p = 0; p < mep_.parameters.size(); ++p)
+    if (auto value = mep_.integer_argument(instance, p)) values[argument(p)] = *value;
+  std::lock_guard lock(mutex_);
+  for (auto& member : members_)
+    if (auto value = mep_.integer_member(instance, member.parameter, member.offset, member.type))
+      values[member.variable()] = *value;
+  return values;
 }
 
 legality::Answer SizeComparison::compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds) {
   auto not_known = [](std::string why) { return legality::Answer{Kind::NotKnown, {}, std::move(why), 0, {}}; };
   if (candidate.launches.size() > 1) return not_known("it is launched in several steps");
   if (!candidate.scratch.empty()) return not_known("it uses memory of its own");
-  legality::LaunchShape shape = launch.shape;
+  auto original = model(source_, launch.shape.block);
+  if (!original.ok()) return not_known(original.error().message);
+  const legality::LaunchShape own = over_members(launch.shape, (*original)->members);
+  legality::LaunchShape shape = own;
   if (!candidate.launches.empty()) {
     auto& wanted = candidate.launches[0];
     if (wanted.kernel != mep_.kernel_name) return not_known("another kernel is launched");
     std::map<std::string, Expression> known;
     for (int axis = 0; axis < 3; ++axis) {
-      known.emplace(kGridVariables[axis], *launch.shape.grid[axis]);
-      known.emplace(kBlockVariables[axis], Expression::constant(along(launch.shape.block, axis)));
+      known.emplace(kGridVariables[axis], *own.grid[axis]);
+      known.emplace(kBlockVariables[axis], Expression::constant(along(own.block, axis)));
     }
     for (auto& [name, value] : mep_.knob_values()) known.emplace(name, Expression::constant(value));
     for (auto& [name, value] : candidate.values) known.insert_or_assign(name, Expression::constant(value));
@@ -175,11 +215,10 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
       along(shape.block, axis) = static_cast<uint32_t>(*threads);
     }
   }
-  auto original = model(source_, launch.shape.block), changed = model(candidate.source, shape.block);
-  for (auto* one : {&original, &changed})
-    if (!one->ok()) return not_known((*one).error().message);
-  const legality::Side before{**original, launch.shape}, after{**changed, shape};
-  const bool launched_otherwise = launch.shape.block != shape.block || launch.shape.grid != shape.grid;
+  auto changed = model(candidate.source, shape.block);
+  if (!changed.ok()) return not_known(changed.error().message);
+  const legality::Side before{**original, own}, after{**changed, shape};
+  const bool launched_otherwise = own.block != shape.block || own.grid != shape.grid;
   auto answer = launched_otherwise && candidate.source == source_
                     ? legality::compare_launches(before, after, names_, bounds)
                     : legality::compare_memory(before, after, names_, bounds);
@@ -193,12 +232,17 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
                          mep_.parameters[q].name + ", which are compared as different memory");
   // The application may never launch a grid for which a text is wrong. But where it is not known what a launch covers,
   // its geometry stays.
-  const bool supposed = std::ranges::any_of(launch.shape.grid, [](auto& size) {
+  const bool supposed = std::ranges::any_of(own.grid, [](auto& size) {
     return std::ranges::any_of(size->variables(), [](auto& name) { return name.starts_with("blocks."); });
   });
-  if (answer.kind == Kind::UnderPremise && !supposed && !holds_where_recorded(mep_, *answer.premise))
-    answer.kind = Kind::Refuted, answer.why = "its condition " + legality::spelled(*answer.premise, names_).text() +
-                                              " holds for no recorded launch: " + answer.why;
+  auto may_hold = [&](auto& instance) {
+    auto holds = answer.premise->evaluate(recorded(instance));
+    return !holds.ok() || *holds != 0;
+  };
+  if (answer.kind == Kind::UnderPremise && !supposed && !mep_.instances.empty() &&
+      std::ranges::none_of(mep_.instances, may_hold))
+    answer.kind = Kind::Refuted,
+    answer.why = "its condition " + answer.premise->text(names()) + " holds for no recorded launch: " + answer.why;
   if (answer.kind != Kind::Refuted || !supposed) return answer;
   answer.why = "how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why;
   if (!launched_otherwise) answer.kind = Kind::NotKnown, answer.example.clear();
@@ -271,8 +315,9 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate, legality::Boun
   if (mep_.instances.empty()) return {};
   const legality::Answer known = answer(candidate, bounds);
   SizeQuestion question{candidate, conditions(), known.premise, {}, seed_};
+  for (auto& instance : mep_.instances) question.recorded.push_back(recorded(instance));
   std::vector<Premise> premises;
-  for (auto& assumption : known.assumptions) premises.push_back(premise_of(assumption, names_));
+  for (auto& assumption : known.assumptions) premises.push_back(premise_of(assumption, names()));
   for (auto& step : candidate.steps) premises.insert(premises.end(), step.premises.begin(), step.premises.end());
   for (auto& premise : premises)
     for (size_t p = 0; p < mep_.parameters.size(); ++p)
@@ -304,7 +349,7 @@ void SizeComparison::abandon() {
   asking_ = {};
 }
 
-Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation) const {
+Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation) {
   auto& verdict = std::get<Verdict>(evaluation);
   OtherSizes sizes;
   using Known = OtherSizes::Known;
@@ -317,8 +362,9 @@ Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation) c
     verdict.detail = "at sizes that were not recorded: " + known.why;
     verdict.timings.clear();
   }
-  for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, names_));
-  if (known.premise) sizes.premise = legality::spelled(*known.premise, names_);
+  const legality::Names shown = names();
+  for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, shown));
+  if (known.premise) sizes.premise = spelled(*known.premise, shown);
   sizes.why = std::move(known.why), sizes.same_values = known.same_values;
   verdict.other_sizes = std::move(sizes);
   return evaluation;

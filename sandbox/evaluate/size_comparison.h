@@ -59,17 +59,21 @@ class SizeComparison {
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
   Modelled model(const std::string& source, const Dim3& block);
+  legality::Names names();  ///< With those of members.
+  /// What the parameters and members were in a recorded launch, by the model's variables.
+  Bindings recorded(const MepInstance& instance);
   /// EXPECTS: `evaluation` is a verdict that is right so far.
-  Evaluation with(legality::Answer known, Evaluation evaluation) const;
+  Evaluation with(legality::Answer known, Evaluation evaluation);
   legality::Answer compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds);
 
   const Mep mep_;
   CompilePool& pool_;
   std::string source_;
   std::vector<Launch> launches_;  ///< Of the application, one for each site and recorded block.
-  legality::Names names_;
+  const legality::Names names_;   ///< Of the parameters.
   const uint64_t seed_;
   std::mutex mutex_;
+  std::vector<KernelModel::Member> members_;  ///< Of structures among them, once a model was made.
   std::map<std::pair<Hash, Dim3>, Modelled> models_;
   struct Answered {
     legality::Answer answer;

@@ -223,6 +223,8 @@ class Planner {
       if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
     }
     if (!question_.premise) return made;
+    if (index < question_.recorded.size())
+      arguments.insert(question_.recorded[index].begin(), question_.recorded[index].end());
     auto holds = question_.premise->evaluate(arguments);
     if (holds.ok() && *holds != 0) return made;
     ++plan_.beyond_premise;

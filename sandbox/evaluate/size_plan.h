@@ -22,6 +22,8 @@ struct SizeQuestion {
   std::optional<Expression> premise = {};  ///< OtherSizes::premise: sizes that do not fulfil it are left out.
   std::set<size_t> aligned = {};           ///< Pointers whose alignment a patched launch asks: these are not moved.
   uint64_t seed = 0;                       ///< Of the sizes at random, which proposers are not shown.
+  /// For each recorded launch what it gave the variables of the premise; a size's own arguments come before.
+  std::vector<Bindings> recorded = {};
 };
 
 SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);

@@ -31,7 +31,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   for (auto& site : mep.launches) {
-    if (site.through_macro) continue;
+    if (!site.spells_geometry()) continue;
     LaunchModel model;
     model.knobs_ = knobs;
     bool consistent = !mep.instances.empty();

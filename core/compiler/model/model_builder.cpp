@@ -9,6 +9,7 @@
 
 #include "core/compiler/model/data_reader.h"
 #include "core/compiler/model/model_preparation.h"
+#include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 
@@ -125,6 +126,22 @@ class Walk {
   KernelModel& model_;
 };
 
+/// What parameter_members.h attached.
+std::vector<KernelModel::Member> members_of(const llvm::Function& kernel) {
+  std::vector<KernelModel::Member> members;
+  auto* rows = kernel.getMetadata(kMembersMetadata);
+  for (unsigned i = 0; rows && i < rows->getNumOperands(); ++i) {
+    auto* row = llvm::cast<llvm::MDNode>(rows->getOperand(i));
+    auto word = [&](unsigned at) { return llvm::cast<llvm::MDString>(row->getOperand(at))->getString().str(); };
+    KernelModel::Member member{.parameter = std::stoul(word(0)),
+                               .offset = static_cast<uint32_t>(std::stoul(word(1))),
+                               .type = word(2),
+                               .path = word(3)};
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
 }  // namespace
 
 Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& kernel,
@@ -140,6 +157,7 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
   llvm::LoopInfo loops(dominators);
   llvm::ScalarEvolution evolution(*function, library, assumptions, dominators, loops);
   KernelModel model;
+  model.members = members_of(*function);
   for (unsigned line : overruns) model.gaps.push_back({line, "an access beyond the end of a thread's array"});
   ValueReader values(*function, evolution, loops, dominators, postdominators, model);
   Walk(*function, values, model);

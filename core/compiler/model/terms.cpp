@@ -12,6 +12,7 @@ namespace kernelift {
 namespace {
 
 using Object = KernelModel::Object;
+using Kind = TermValue::Kind;
 
 constexpr int kDeepest = 100;      ///< Nesting of values.
 constexpr int kLargestTerm = 200;  ///< Nodes.
@@ -37,19 +38,17 @@ std::string printed(const llvm::Constant& constant) {
 
 Expression ValueReader::unknown_term(const std::string& what, unsigned line) {
   Description description;
-  description.text = what, description.known = false;
-  return add_term(std::move(description), line);
+  description.known = false;
+  return add_term(TermValue::opaque(what), std::move(description), line);
 }
 
-Expression ValueReader::add_term(Description description, unsigned line) {
+Expression ValueReader::add_term(TermValue value, Description description, unsigned line) {
   if (description.known)
-    for (size_t i = 0; i < model_.terms.size(); ++i)
-      if (auto& term = model_.terms[i];
-          term.repeats && term.text == description.text && std::ranges::equal(term.arguments, description.arguments))
+    for (auto& term : model_.terms)
+      if (term.repeats && term.value == value && std::ranges::equal(term.arguments, description.arguments))
         return Expression::variable(term.name);
   std::string name = "term.t" + std::to_string(model_.terms.size() + 1);
-  model_.terms.push_back(
-      {name, std::move(description.text), std::move(description.arguments), description.known, line});
+  model_.terms.push_back({name, std::move(value), std::move(description.arguments), description.known, line});
   read_by_.push_back(std::move(description.read));
   return Expression::variable(name);
 }
@@ -71,57 +70,42 @@ void ValueReader::settle_terms() {
 Expression ValueReader::term(llvm::Value* value, const llvm::Loop* scope) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   Description description;
-  describe(value, scope, description);
-  return add_term(std::move(description), instruction ? line_of(*instruction) : 0);
+  TermValue described = describe(value, scope, description);
+  return add_term(std::move(described), std::move(description), instruction ? line_of(*instruction) : 0);
 }
 
-void ValueReader::describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into) {
-  if (value->getType()->isIntegerTy() && !into.text.empty()) {
-    // An integer expression without terms is an argument; one with terms is described by what it is made of.
-    Expression plain = integer(value, scope);
-    const bool simple = std::ranges::none_of(plain.variables(), [](auto& name) { return name.starts_with("term."); });
-    if (simple && !plain.as_constant()) {
-      auto found = std::ranges::find(into.arguments, plain);
-      if (found == into.arguments.end()) found = into.arguments.insert(found, plain);
-      into.text += "#" + std::to_string(found - into.arguments.begin());
-      return;
-    }
-    if (simple) {
-      into.text += plain.text();
-      return;
-    }
-  }
-  describe(value, scope, into);
+size_t ValueReader::Description::argument(const Expression& expression) {
+  auto found = std::ranges::find(arguments, expression);
+  if (found == arguments.end()) found = arguments.insert(found, expression);
+  return static_cast<size_t>(found - arguments.begin());
 }
 
-void ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Description& into) {
-  if (++into.nodes > kLargestTerm || depth_ > kDeepest) {
-    into.text += "…", into.known = false;
-    return;
-  }
-  if (auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
-    into.text += printed(*constant);
-    return;
-  }
-  if (auto named = parameter(value)) {
-    into.text += *named->as_variable();
-    return;
-  }
-  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!instruction) {
-    into.text += "?", into.known = false;
-    return;
-  }
-  ++depth_;
-  auto all_operands = [&](auto&& operands) {
-    into.text += "(";
-    bool first = true;
-    for (auto& operand : operands) {
-      if (!std::exchange(first, false)) into.text += ", ";
-      describe_operand(operand, scope, into);
-    }
-    into.text += ")";
+TermValue ValueReader::describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into) {
+  if (!value->getType()->isIntegerTy()) return describe(value, scope, into);
+  // An integer expression without terms is an argument; one with terms is described by what it is made of.
+  Expression plain = integer(value, scope);
+  if (std::ranges::any_of(plain.variables(), [](auto& name) { return name.starts_with("term."); }))
+    return describe(value, scope, into);
+  if (plain.as_constant()) return {.kind = Kind::Constant, .what = plain.text()};
+  return {.kind = Kind::Argument, .argument = into.argument(plain)};
+}
+
+TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Description& into) {
+  auto unknown = [&](std::string why) {
+    into.known = false;
+    return TermValue::opaque(std::move(why));
   };
+  if (++into.nodes > kLargestTerm || depth_ > kDeepest) return unknown("a long computation");
+  if (auto* constant = llvm::dyn_cast<llvm::Constant>(value))
+    return {.kind = Kind::Constant, .what = printed(*constant)};
+  if (auto named = parameter(value)) return {.kind = Kind::Parameter, .what = *named->as_variable()};
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || llvm::isa<llvm::PHINode>(instruction)) return unknown("a value that depends on the way here");
+  struct Nest {
+    int& depth;
+    explicit Nest(int& d) : depth(d) { ++depth; }
+    ~Nest() { --depth; }
+  } nest(depth_);
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
     Address from = address(load->getPointerOperand(), instruction->getParent());
     auto& object = model_.objects[from.object];
@@ -129,24 +113,25 @@ void ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Descript
     // Another thread may have written shared memory, and this one its own.
     into.known &=
         !load->isVolatile() && (object.kind == Object::Kind::Argument || object.kind == Object::Kind::Variable);
-    auto found = std::ranges::find(into.arguments, from.offset);
-    if (found == into.arguments.end()) found = into.arguments.insert(found, from.offset);
     // The same bytes are another value as another type.
-    llvm::raw_string_ostream text(into.text);
-    text << "load " << *load->getType() << " " << object.name << "[#" << found - into.arguments.begin() << "]";
-  } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
-    into.known &= is_pure(*call);
-    into.text += call->getCalledFunction() ? call->getCalledFunction()->getName().str() : "a call";
-    all_operands(call->args());
-  } else if (llvm::isa<llvm::PHINode>(instruction)) {
-    into.known = false, into.text += "a value that depends on the way here";
-  } else {
-    into.text += instruction->getOpcodeName();
-    if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(instruction))
-      into.text += " " + llvm::CmpInst::getPredicateName(compare->getPredicate()).str();
-    all_operands(instruction->operands());
+    std::string type;
+    llvm::raw_string_ostream(type) << *load->getType();
+    return {.kind = Kind::Element, .what = type, .argument = into.argument(from.offset), .object = object};
   }
-  --depth_;
+  TermValue made{.kind = Kind::Operation, .what = instruction->getOpcodeName()};
+  auto take = [&](auto&& operands) {
+    for (auto& operand : operands) made.operands.push_back(describe_operand(operand, scope, into));
+  };
+  if (auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
+    into.known &= is_pure(*call);
+    made.what = call->getCalledFunction() ? call->getCalledFunction()->getName().str() : "a call";
+    take(call->args());
+  } else {
+    if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(instruction))
+      made.what += " " + llvm::CmpInst::getPredicateName(compare->getPredicate()).str();
+    take(instruction->operands());
+  }
+  return made;
 }
 
 }  // namespace kernelift

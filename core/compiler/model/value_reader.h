@@ -45,11 +45,11 @@ class ValueReader {
 
  private:
   struct Description {
-    std::string text;
     std::vector<Expression> arguments;
     std::set<size_t> read;  ///< Objects.
-    bool known = true;      ///< False: the text does not determine the value.
+    bool known = true;      ///< False: what is described does not determine the value.
     int nodes = 0;
+    size_t argument(const Expression& expression);  ///< Its number; a new one gets the next.
   };
 
   Expression integer(llvm::Value* value, const llvm::Loop* scope);
@@ -68,9 +68,9 @@ class ValueReader {
   Expression counter(const llvm::Loop* loop) const;
   Expression term(llvm::Value* value, const llvm::Loop* scope);
   Expression unknown_term(const std::string& what, unsigned line);
-  Expression add_term(Description description, unsigned line);
-  void describe(llvm::Value* value, const llvm::Loop* scope, Description& into);
-  void describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into);
+  Expression add_term(TermValue value, Description description, unsigned line);
+  TermValue describe(llvm::Value* value, const llvm::Loop* scope, Description& into);
+  TermValue describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into);
   std::optional<Expression> parameter(llvm::Value* value);
   size_t object(llvm::Value* base, unsigned line);
   size_t add_object(KernelModel::Object object);

@@ -97,7 +97,7 @@ class Launch {
       set(slots_.slot("ntid." + letter), along(side.launch.block, axis));
     }
     for (auto& term : side.model.terms) {
-      terms_.push_back({slots_.slot(term.name), std::hash<std::string>()(term.text), {}});
+      terms_.push_back({slots_.slot(term.name), std::hash<std::string>()(to_json(term.value).dump()), {}});
       for (auto& argument : term.arguments) terms_.back().arguments.push_back(slots_.compile(argument));
       if (!term.repeats) changing_.insert(term.name);
     }
@@ -124,7 +124,7 @@ class Launch {
  private:
   struct Term {
     size_t slot;
-    size_t text;
+    size_t value;
     std::vector<Compiled> arguments;
   };
   struct Use {
@@ -141,7 +141,7 @@ class Launch {
 
   void draw_terms() {
     for (auto& term : terms_) {
-      size_t hash = term.text;
+      size_t hash = term.value;
       for (auto& argument : term.arguments) hash = hash * 1000003 + size_t(value(argument, values_)) * 2654435761u;
       set(term.slot, int64_t(hash >> 7) % kDrawnValues);
     }

@@ -108,6 +108,8 @@ class Expression {
   Result<int64_t> evaluate(const Bindings& bindings) const;
   /// Canonical text, with only the parentheses that it needs.
   std::string text() const;
+  /// The same for people, a variable as `names` spells it: no text that parse() must accept.
+  std::string text(const std::map<std::string, std::string>& names) const;
   /// Whether parse() accepts the text: false for trees that are larger or nested more deeply than any text it reads.
   bool reads_back() const;
   /// As C++: ceil_div, min and max written out, a variable as `names` spells it, in parentheses where it needs them.

@@ -233,16 +233,19 @@ bool is_primary(std::string_view text) {
   return true;
 }
 
-/// `names`: null for text that parses back, else for C++.
-std::string print(const Expression& node, int lowest, const std::map<std::string, std::string>* names) {
-  auto child = [&](size_t which, int least) { return print(node.operands()[which], least, names); };
+using Spellings = std::map<std::string, std::string>;
+
+/// `names`: what stands for variables; null: the names that they have. `is_cpp`: in C++; else min, max and ceil_div are
+/// functions.
+std::string print(const Expression& node, int lowest, const Spellings* names, bool is_cpp) {
+  auto child = [&](size_t which, int least) { return print(node.operands()[which], least, names, is_cpp); };
   auto bracketed = [&](const std::string& text, int precedence) {
     return precedence < lowest ? "(" + text + ")" : text;
   };
   if (auto value = node.as_constant())
     return bracketed(std::to_string(*value), *value < 0 ? kUnaryPrecedence : kPrimary);
   if (auto* name = node.as_variable()) {
-    auto found = names ? names->find(*name) : std::map<std::string, std::string>::const_iterator();
+    auto found = names ? names->find(*name) : Spellings::const_iterator();
     if (!names || found == names->end()) return *name;
     return bracketed(found->second, is_primary(found->second) ? kPrimary : kTernaryPrecedence);
   }
@@ -254,7 +257,7 @@ std::string print(const Expression& node, int lowest, const std::map<std::string
     return bracketed(child(0, 1) + " ? " + child(1, 1) + " : " + child(2, 0), kTernaryPrecedence);
   for (auto& [spelling, op, mine] : kOperators)
     if (op == node.op()) return bracketed(child(0, mine) + " " + spelling + " " + child(1, mine + 1), mine);
-  if (!names)
+  if (!is_cpp)
     for (auto& [name, op] : kFunctions)
       if (op == node.op()) return std::string(name) + "(" + child(0, 0) + ", " + child(1, 0) + ")";
   if (node.op() != Op::CeilDiv)
@@ -281,7 +284,8 @@ std::optional<Op> Expression::binary_op(std::string_view spelling) {
 bool Expression::reads_back() const { return size() <= kMostOperators && parse(text()).ok(); }
 
 Result<Expression> Expression::parse(std::string_view text) { return Parser(text).parse_all(); }
-std::string Expression::text() const { return print(*this, 0, nullptr); }
-std::string Expression::cpp(const std::map<std::string, std::string>& names) const { return print(*this, 0, &names); }
+std::string Expression::text() const { return print(*this, 0, nullptr, false); }
+std::string Expression::text(const Spellings& names) const { return print(*this, 0, &names, false); }
+std::string Expression::cpp(const Spellings& names) const { return print(*this, 0, &names, true); }
 
 }  // namespace kernelift

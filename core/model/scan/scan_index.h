@@ -84,13 +84,28 @@ struct LaunchSite {
   /// Expressions over macros, constants and the site's variables; nullopt if not an integer expression.
   std::optional<Expression> grid[3], block[3], shared;
   std::vector<std::string> argument_text;  ///< The kernel arguments as spelled.
-  bool through_macro = false;              ///< A macro expands to the launch: a patch must not change its geometry.
+  bool through_macro = false;              ///< A macro expands to the launch: its text here is what the macro is given.
   /// How grid and block are spelled: "dim3", "number" (an integer that is converted to dim3), "other"; empty: not
   /// known.
   std::string grid_form = {}, block_form = {};
   /// Pairs of kernel arguments for which a caller of the enclosing function passes the same memory: (0, 1) if
   /// `smooth(to, from)` launches k(to, from) and is called as smooth(a, a).
   std::vector<std::pair<size_t, size_t>> one_memory = {};
+  SourceRange kernel_range = {};  ///< The kernel as spelled, template arguments included; absent where it is not.
+  /// Arguments that call or change something, so that a patch must not evaluate them once more.
+  std::set<size_t> unrepeatable_arguments = {};
+
+  /// False: a macro's definition spells grid or block, which a patch cannot change for this launch alone.
+  bool spells_geometry() const {
+    auto here = [&](const SourceRange& part) {
+      return part.file == range.file && range.begin <= part.begin && part.begin < part.end && part.end <= range.end;
+    };
+    return !through_macro || (here(grid_range) && here(block_range));
+  }
+  /// The argument as spelled, if it may be evaluated once more; else empty.
+  std::string repeatable_argument(size_t index) const {
+    return index < argument_text.size() && !unrepeatable_arguments.contains(index) ? argument_text[index] : "";
+  }
 };
 
 /// A call or launch in a host function, as the scan of one unit sees it. `arguments` holds the variables from which

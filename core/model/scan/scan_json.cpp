@@ -73,6 +73,8 @@ Json to_json(const LaunchSite& site) {
           {"shared", to_json(site.shared)},
           {"argument_text", site.argument_text},
           {"one_memory", site.one_memory},
+          {"kernel_range", to_json(site.kernel_range)},
+          {"unrepeatable_arguments", site.unrepeatable_arguments},
           {"through_macro", site.through_macro}};
 }
 
@@ -90,6 +92,16 @@ LaunchSite launch_from_json(const Json& from) {
   site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
   site.one_memory = from.value("one_memory", Json::array()).get<std::vector<std::pair<size_t, size_t>>>();
   site.through_macro = from.at("through_macro");
+  if (from.contains("kernel_range")) site.kernel_range = range_from_json(from.at("kernel_range"));
+  if (from.contains("unrepeatable_arguments")) {
+    site.unrepeatable_arguments = from.at("unrepeatable_arguments").get<std::set<size_t>>();
+  } else {
+    // Earlier versions do not say: a name or a number may be repeated.
+    for (size_t i = 0; i < site.argument_text.size(); ++i) {
+      auto parsed = Expression::parse(site.argument_text[i]);
+      if (!parsed.ok() || (!parsed->as_variable() && !parsed->as_constant())) site.unrepeatable_arguments.insert(i);
+    }
+  }
   return site;
 }
 

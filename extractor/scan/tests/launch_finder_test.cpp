@@ -335,5 +335,52 @@ void run(int n) {
   EXPECT_TRUE(index.launches[2].through_macro);
 }
 
+TEST(LaunchFinder, ReadsWhatAMacroIsGivenAndWhatItSpellsItself) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define LAUNCH(kernel, grid, block, ...) kernel<<<(grid), (block)>>>(__VA_ARGS__)
+#define RUN(n) k<<<(n) / 64, 64>>>(p, n)
+template <int R> __global__ void t(float* p, int n) {}
+__global__ void k(float* p, int n) {}
+void run(float* p, int n) {
+  LAUNCH(k, (n + 63) / 64, 64, p, n);
+  LAUNCH(t<2>, dim3(n, 2), dim3(32, 2), p, (n + 1));
+  RUN(n);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  auto &plain = index.launches[0], &instance = index.launches[1], &fixed = index.launches[2];
+  EXPECT_TRUE(plain.through_macro && plain.spells_geometry());
+  EXPECT_EQ(app.text(plain.kernel_range), "k");
+  EXPECT_EQ(app.text(plain.grid_range), "(n + 63) / 64");
+  EXPECT_EQ(app.text(plain.block_range), "64");
+  EXPECT_EQ(plain.argument_text, (std::vector<std::string>{"p", "n"}));
+  EXPECT_TRUE(instance.spells_geometry());
+  EXPECT_EQ(app.text(instance.kernel_range), "t<2>");
+  EXPECT_EQ(app.text(instance.grid_range), "dim3(n, 2)");
+  EXPECT_EQ(instance.argument_text[1], "(n + 1)");
+  EXPECT_FALSE(fixed.spells_geometry());
+  EXPECT_EQ(fixed.kernel_range.begin, fixed.kernel_range.end);
+}
+
+TEST(LaunchFinder, KnowsWhichArgumentsMayBeEvaluatedOnceMore) {
+  TestApp app;
+  app.unit("a.cu", R"(
+struct Grid { float* p; int n; int size() const { return n; } };
+__global__ void k(float* p, size_t pitch, Grid grid, int n) {}
+void run(Grid* grids, size_t pitch, int i, volatile int* v) {
+  k<<<1, 64>>>(grids[i].p, pitch / sizeof(float), grids[i], static_cast<int>(((pitch + 31) / 32) * 32));
+  k<<<2, 64>>>(grids[i++].p, pitch, *grids, grids[i].size());
+  k<<<3, 64>>>(nullptr, 0, grids[0], *v);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  EXPECT_EQ(index.launches[0].unrepeatable_arguments, (std::set<size_t>{}));
+  EXPECT_EQ(index.launches[1].unrepeatable_arguments, (std::set<size_t>{0, 3}));
+  EXPECT_EQ(index.launches[2].unrepeatable_arguments, (std::set<size_t>{3}));
+  EXPECT_EQ(index.launches[1].repeatable_argument(3), "");
+  EXPECT_EQ(index.launches[0].repeatable_argument(1), "pitch / sizeof(float)");
+}
+
 }  // namespace
 }  // namespace kernelift::extractor

@@ -90,7 +90,7 @@ class LaunchEditor {
                      "', which it changes, is one constant for all launches (--no-guards patches it all the same)");
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
-    if (site_.through_macro)
+    if (!site_.spells_geometry())
       return refused("the launch at " + place(site_) +
                      " is written by a macro: its geometry cannot be changed in place");
     if (site_.kernels.size() > 1 && !one_template_)
@@ -266,12 +266,16 @@ class LaunchEditor {
   /// `k<<<…` becomes `(guard ? k_tuned : k)<<<…`.
   Status choose_kernel() {
     const std::string what = "the launch at " + place(site_);
-    const size_t begin = site_.range.begin, first = site_.grid_range.begin;
-    if (site_.through_macro) return refused(what + " is written by a macro: it cannot choose between two kernels");
+    const SourceRange& where = site_.kernel_range;
+    const size_t begin = where.begin;
     if (site_.kernels.size() > 1) return refused(what + " serves " + std::to_string(site_.kernels.size()) + " kernels");
-    if (first > source_.size() || begin + 3 > first) return refused(what + " is not where the scan found it");
-    const size_t open = source_.substr(begin, first - begin).rfind("<<<");
-    const std::string callee = without_outer_blanks(source_.substr(begin, open == std::string::npos ? 0 : open));
+    if (where.begin >= where.end || where.file != site_.range.file || where.begin < site_.range.begin ||
+        where.end > site_.range.end)
+      return refused(what + (site_.through_macro ? " is written by a macro that spells the kernel's name: it cannot "
+                                                   "choose between two kernels"
+                                                 : " does not spell the kernel in front of <<<"));
+    if (where.end > source_.size()) return refused(what + " is not where the scan found it");
+    const std::string callee = source_.substr(begin, where.end - begin);
     // A template's instance is named on both sides: a choice between two templates would be none of types.
     const size_t of_template = mep_.kernel_name.find('<');
     const bool is_template = of_template != std::string::npos;
@@ -296,11 +300,15 @@ class LaunchEditor {
   /// The guard in the words of the launch: its arguments in place of the kernel's parameters.
   Result<std::string> asked(const std::string& what) const {
     std::map<std::string, std::string> names;
+    // A member of a structure is one of what the launch passes for it: "(params).n" for `params.n`.
     auto written = [&](const std::string& variable) {
-      std::string text;
-      for (size_t p = 0; p < mep_.parameters.size() && p < site_.argument_text.size(); ++p)
-        if (mep_.parameters[p].name == variable) text = site_.argument_text[p];
-      return text;
+      const size_t dot = std::min(variable.find('.'), variable.size());
+      for (size_t p = 0; p < mep_.parameters.size(); ++p) {
+        if (mep_.parameters[p].name != variable.substr(0, dot)) continue;
+        const std::string text = site_.repeatable_argument(p);
+        return dot == variable.size() || text.empty() ? text : "(" + text + ")" + variable.substr(dot);
+      }
+      return std::string();
     };
     auto unknown = [&](const std::string& variable) {
       return refused(what + " would have to ask whether " + guard_.text() + ", and the launch has no plain text for " +
@@ -308,13 +316,14 @@ class LaunchEditor {
     };
     for (auto& pointer : guard_.addresses()) {
       const std::string text = written(pointer);
-      if (text.empty() || has_effects(text) || calls_something(text)) return unknown(pointer);
+      if (text.empty()) return unknown(pointer);
       names[pointer] = "(unsigned long long)(" + text + ")";
     }
     for (auto& variable : guard_.numbers()) {
       std::string text = written(variable), axis = variable.starts_with("gridDim.") ? variable.substr(8) : "";
-      if (!axis.empty()) text = "dim3(" + as_spelled(Piece::Grid) + ")." + axis;
-      if (text.empty() || has_effects(text) || (axis.empty() && calls_something(text))) return unknown(variable);
+      if (!axis.empty() && !has_effects(as_spelled(Piece::Grid)))
+        text = "dim3(" + as_spelled(Piece::Grid) + ")." + axis;
+      if (text.empty()) return unknown(variable);
       // Without a change of sign or width by an unsigned or short type.
       names[variable] = "(long long)(" + text + ")";
     }

@@ -66,9 +66,8 @@ bool calls_something(std::string_view text) {
 std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchSite& site) {
   std::map<std::string, std::string> names;
   for (size_t p = 0; p < mep.parameters.size() && p < site.argument_text.size(); ++p) {
-    const std::string& text = site.argument_text[p];
-    if (mep.parameters[p].is_integer() && !text.empty() && !has_effects(text) && !calls_something(text))
-      names.emplace(mep.parameters[p].name, text);
+    const std::string text = site.repeatable_argument(p);
+    if (mep.parameters[p].is_integer() && !text.empty()) names.emplace(mep.parameters[p].name, text);
   }
   return names;
 }

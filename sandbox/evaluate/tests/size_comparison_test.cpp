@@ -72,6 +72,42 @@ TEST_F(SizeComparisonTest, AGuardedKernelIsProvenWithEveryBlock) {
   }
 }
 
+TEST_F(SizeComparisonTest, ASizeInAStructureIsSpelledAsTheSourceDoes) {
+  const char* source =
+      "struct View { const float* x; float* out; int n; };\n"
+      "__global__ void twice(View v) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  v.out[i] = 2 * v.x[i];\n"
+      "}\n";
+  ASSERT_TRUE(pool_->compile_own(source).ok());
+  mep_.kernel_mangled = "_Z5twice4View";
+  mep_.parameters = {{"v", "View", "", false, "", "View"}};
+  mep_.launches = {site("(view.n + 127) / 128", "128", {"view"})};
+  auto& instance = mep_.instances[0];
+  instance.parameters = {{0, 24}}, instance.arguments.resize(24);
+  for (int n : {1024, 1152}) {
+    std::memcpy(&instance.arguments[16], &n, sizeof n);
+    SizeComparison comparison(mep_, *pool_, source);
+    Candidate candidate;
+    candidate.source = source;
+    candidate.launches = {CandidateLaunch::as_recorded("twice")};
+    candidate.launches[0].grid[0] = "ceil_div(gx * 128, 1024)"_e, candidate.launches[0].block[0] = "1024"_e;
+    Verdict verdict;
+    verdict.outcome = Outcome::Ok;
+    auto judged = std::get<Verdict>(comparison.judged(verdict, candidate));
+    if (n == 1152) {
+      EXPECT_EQ(judged.outcome, Outcome::Wrong) << "the recorded launch does not fulfil the premise";
+      EXPECT_NE(judged.detail.find("its condition "), std::string::npos) << judged.detail;
+      continue;
+    }
+    ASSERT_TRUE(judged.other_sizes && judged.other_sizes->premise) << judged.detail;
+    EXPECT_EQ(judged.other_sizes->premise->variables(), std::set<std::string>{"v.n"});
+    for (int64_t size : {1, 128, 896, 897, 1024, 1100, 1152, 2048})
+      EXPECT_EQ(*judged.other_sizes->premise->evaluate({{"v.n", size}}) != 0, (size + 127) / 128 % 8 == 0) << size;
+    EXPECT_NE(judged.other_sizes->why.find("v.x["), std::string::npos) << judged.other_sizes->why;
+  }
+}
+
 TEST_F(SizeComparisonTest, AKernelWithoutAGuardIsRightWhereTheLastLargerBlockIsFull) {
   auto answer = with_block(kWholeBlocks, 256);
   ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;

@@ -39,10 +39,10 @@ TEST(WarpReduction, DistributesASumOverLanes) {
       HasSubstr(
           "int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;\n  // 32 lanes of a warp do the work of one "
           "thread: each takes one of 32 iterations.\n  const int lane = threadIdx.x % 32;\n"));
-  EXPECT_THAT(text, HasSubstr("auto sum_before = sum;\n    sum = 0;\n    for (int j = lane; j < n; j += 32) {"));
+  EXPECT_THAT(text, HasSubstr("    float sum = 0;\n    for (int j = lane; j < n; j += 32) {"));
   EXPECT_THAT(
       text, HasSubstr("for (int offset = 16; offset > 0; offset /= 2)\n      sum += __shfl_xor_sync(0xffffffffu, sum, "
-                      "offset);\n    sum = sum_before + sum;"));
+                      "offset);\n    __syncwarp"));
   EXPECT_THAT(
       text,
       HasSubstr("    __syncwarp(0xffffffffu);\n    if (lane == 0) y[i] = sum;\n    __syncwarp(0xffffffffu);\n  }\n"));
@@ -143,8 +143,8 @@ __global__ void k(const float *p, Force *out, int n) {
 }
 )",
                            {{"lanes", 32}, {"interleaved", 0}});
-  EXPECT_THAT(text, HasSubstr("auto f_x_before = f.x;\n  f.x = 0;\n  auto f_y_before = f.y;\n"));
-  EXPECT_THAT(text, HasSubstr("f.y = f_y_before + f.y;"));
+  EXPECT_THAT(text, HasSubstr("Force f = {0, 0};\n  for (int j = lane; j < n; j += 32) {"));
+  EXPECT_THAT(text, Not(HasSubstr("_before")));
   EXPECT_THAT(text, HasSubstr("if (lane == 0) out[i] = f;"));
 }
 
@@ -235,8 +235,26 @@ TEST(WarpReduction, SharesSeveralLoopsWithTheSameSum) {
                            "    float s = 0;\n    for (int j = 0; j < n; j++) s += a[j];\n    for (int j = 0; j < n; "
                            "j++) s += b[j];\n    y[i] = s;\n  }\n}\n",
                            {{"lanes", 32}, {"interleaved", 0}});
+  EXPECT_THAT(text, HasSubstr("float s = 0;\n    for (int j = lane;"));
+  EXPECT_THAT(text, HasSubstr("auto s_before = s;\n    s = 0;\n    for (int j = lane;"));
   EXPECT_THAT(text, HasSubstr("s = s_before + s;"));
-  EXPECT_THAT(text, HasSubstr("s = s_before2 + s;"));
+}
+
+TEST(WarpReduction, KeepsWhatASumHoldsBeforeItsLoopUnlessThatIsZero) {
+  auto with = [](const std::string& declared, const std::string& between = "") {
+    return after("warp_reduction",
+                 "struct Pair { float x, y; };\n__global__ void k(const float *a, float *y, int n) {\n  int i = "
+                 "blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    " +
+                     declared + "\n    " + between +
+                     "\n    for (int j = 0; j < n; j++) {\n      s += a[j];\n    }\n    y[i] = s;\n  }\n}\n",
+                 {{"lanes", 32}, {"interleaved", 0}});
+  };
+  for (auto* zero : {"float s = 0;", "float s(0.0f);", "float s{};", "float s; s = 0;", "float s = 3; s = 0.f;"})
+    EXPECT_THAT(with(zero), testing::AllOf(Not(HasSubstr("_before")), HasSubstr("s += __shfl"))) << zero;
+  for (auto* other :
+       {"float s = a[i];", "float s = -0.0f;", "float s = 0; s += a[0];", "float s = 0, *p = &s; *p = 1;"})
+    EXPECT_THAT(with(other), testing::AnyOf(std::string(), HasSubstr("s = s_before + s;"))) << other;
+  EXPECT_THAT(with("float s = 0;", "if (n > 3) s = 2;"), HasSubstr("s = s_before + s;"));
 }
 
 TEST(WarpReduction, GuardsStoresThatEndInABrace) {

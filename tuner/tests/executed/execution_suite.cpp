@@ -196,21 +196,29 @@ class Executor {
     const auto differences = this->differences(*text, shape, rounds(candidate) ? kRounded : kSameRounding);
     made.sizes = static_cast<int>(references_.size());
     if (differences.empty()) {
-      if (options_.judge) made.why = text_of(judged(kernel_, candidate, shape));
+      if (options_.judge) judge(made, shape);
       return made;
     }
     made.why = differences.front().second;
     if (differences.front().first == &references_.front()) {
       made.fate = Fate::SeenWrong;
+      if (options_.judge) judge(made, shape);
       return made;
     }
     const Answer answer = judged(kernel_, candidate, shape);
+    made.answer = answer.kind;
     made.fate = answer.kind == Answer::Kind::NotKnown ? Fate::NotKnown : Fate::JudgedWrong;
     for (auto& [reference, what] : differences)
       if (holds(answer, reference->sizes) && grants(candidate, reference->sizes))
         made.fate = Fate::Unnoticed, made.why = what;
     made.why += "; " + text_of(answer);
     return made;
+  }
+
+  void judge(Executed& made, const legality::LaunchShape& shape) const {
+    const Answer answer = judged(kernel_, made.rewrite.candidate, shape);
+    made.answer = answer.kind;
+    made.why += (made.why.empty() ? "" : "; ") + text_of(answer);
   }
 
   /// Whether the premises of its steps hold, as far as they are conditions.
@@ -339,6 +347,60 @@ std::string table(const std::vector<Executed>& all) {
   for (auto& [name, row] : rows)
     if (name != "all") line(name, row);
   line("all", rows["all"]);
+  return text;
+}
+
+namespace {
+
+/// "256, 512 (2)": names in order, with how many of each there are.
+std::string counted_names(const std::map<std::string, int>& names) {
+  std::string text;
+  for (auto& [name, count] : names)
+    text += (text.empty() ? "" : ", ") + name + (count > 1 ? " (" + std::to_string(count) + ")" : "");
+  return text.empty() ? "–" : text;
+}
+
+std::string block_of(const Candidate& candidate, const legality::LaunchShape& launch) {
+  const Dim3 block = shape_of(candidate, launch).block;
+  std::string text = std::to_string(block.x);
+  if (launch.block.y > 1 || launch.block.z > 1 || block.y > 1 || block.z > 1) text += "x" + std::to_string(block.y);
+  return block.z > 1 || launch.block.z > 1 ? text + "x" + std::to_string(block.z) : text;
+}
+
+}  // namespace
+
+std::string offers(const std::vector<SuiteKernel>& kernels, const std::vector<Executed>& all) {
+  using Kind = Answer::Kind;
+  constexpr std::pair<Kind, const char*> kColumns[] = {{Kind::Proven, "proven"},
+                                                       {Kind::UnderPremise, "under a premise"},
+                                                       {Kind::NotKnown, "not known"},
+                                                       {Kind::Refuted, "refuted"}};
+  std::string text = "| kernel | offered |", line = "|---|---|";
+  for (auto& [kind, title] : kColumns) text += std::string(" ") + title + " |", line += "---|";
+  text += " wrong when run |\n" + line + "---|\n";
+  std::map<std::string, std::map<Kind, int>> sums;
+  for (auto& kernel : kernels)
+    for (bool blocks : {true, false}) {
+      std::map<Kind, std::map<std::string, int>> offered;
+      std::map<std::string, int> wrong;
+      for (auto& one : all) {
+        if (one.kernel != &kernel || (one.rewrite.rule == kBlockSize) != blocks || !one.answer) continue;
+        const std::string name = blocks ? block_of(one.rewrite.candidate, kernel.launch) : one.rewrite.rule;
+        ++offered[*one.answer][name], ++sums[blocks ? "block sizes" : "rules"][*one.answer];
+        if (one.fate != Fate::Equal) ++wrong[name + ": " + tuner::name(one.fate)];
+      }
+      text += "| " + (blocks ? kernel.name + " | blocks" : std::string(" | rules"));
+      for (auto& [kind, title] : kColumns) text += " | " + counted_names(offered[kind]);
+      text += " | " + counted_names(wrong) + " |\n";
+    }
+  text += "\n| offered |";
+  for (auto& [kind, title] : kColumns) text += std::string(" ") + title + " |";
+  text += "\n|---|---|---|---|---|\n";
+  for (auto& [name, kinds] : sums) {
+    text += "| " + name + " |";
+    for (auto& [kind, title] : kColumns) text += " " + std::to_string(kinds[kind]) + " |";
+    text += "\n";
+  }
   return text;
 }
 

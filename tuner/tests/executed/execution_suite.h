@@ -2,6 +2,7 @@
 // original on the CPU device, at recorded sizes and around them, and all memory is compared. Where a rewrite differs,
 // the comparison for all sizes (core/legality) must say so.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct Executed {
   const legality::SuiteKernel* kernel = nullptr;
   Rewrite rewrite;
   Fate fate = Fate::Equal;
-  int sizes = 0;    ///< At which it ran.
-  std::string why;  ///< "n = 300: out[5]: 2 in place of 1; proven for all sizes".
+  int sizes = 0;                                      ///< At which it ran.
+  std::string why;                                    ///< "n = 300: out[5]: 2 in place of 1; proven for all sizes".
+  std::optional<legality::Answer::Kind> answer = {};  ///< Of the comparison for all sizes, where it was asked.
 };
 
 struct ExecutionOptions {
@@ -45,5 +47,8 @@ std::vector<std::string> wrong_variants_not_seen(const legality::SuiteKernel& ke
 /// One line for each rule: how many opportunities had which fate.
 std::string table(const std::vector<Executed>& all);
 const char* name(Fate);
+/// Markdown: for each kernel the block sizes and rules that are offered, by what the comparison says of them, and what
+/// of it is wrong when it is run. EXPECTS: executed with `judge`.
+std::string offers(const std::vector<legality::SuiteKernel>& kernels, const std::vector<Executed>& all);
 
 }  // namespace kernelift::tuner

@@ -1,7 +1,8 @@
 // Prints what became of the rewrites of the suites' kernels.
 // `rule_suite [--kernel NAME] [--rule NAME] [--steps N] [--of N] [--all] [--judge] [--verbose]`: a line for each
 // rewrite that is not equal, or for all (with what the comparison for all sizes says), and the table. `rule_suite
-// --variants`: wrong variants that no execution shows.
+// --variants`: wrong variants that no execution shows. `rule_suite --offers`: for each kernel what is offered, as a
+// table in Markdown (docs/benchmarks/offers.md).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,12 +12,13 @@
 int main(int count, char** arguments) {
   using namespace kernelift;
   tuner::ExecutionOptions options;
-  bool every = false, variants = false;
+  bool every = false, variants = false, offers = false;
   for (int i = 1; i < count; ++i) {
     auto is = [&](const char* name) { return std::strcmp(arguments[i], name) == 0; };
     if (is("--all")) every = true;
     else if (is("--judge")) options.judge = true;
     else if (is("--variants")) variants = true;
+    else if (is("--offers")) offers = options.judge = true;
     else if (is("--verbose")) options.verbose = true;
     else if (i + 1 == count) return std::fprintf(stderr, "%s needs a value\n", arguments[i]), 2;
     else if (is("--kernel")) options.kernel = arguments[++i];
@@ -34,6 +36,7 @@ int main(int count, char** arguments) {
   }
   bool failed = false;
   const auto all = tuner::execute(kernels, options);
+  if (offers) return std::printf("%s", tuner::offers(kernels, all).c_str()), 0;
   for (auto& one : all) {
     failed |= one.fate == tuner::Fate::Unnoticed || one.fate == tuner::Fate::Broken;
     if (every || one.fate != tuner::Fate::Equal)

@@ -5,6 +5,8 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <set>
+
 #include "core/compiler/frontend.h"
 
 namespace kernelift {
@@ -107,6 +109,46 @@ TEST(KernelModelOfSource, MembersOfAStructureByValueAreParameters) {
   EXPECT_EQ(at_threads(model.accesses[0].offset, {{"arg.a0.o8", 10}}), (Values{40, 44, 48, 52}));
 }
 
+TEST(KernelModelOfSource, MembersAreShownAsTheSourceSpellsThem) {
+  auto model = model_of(
+      "struct Base { int rows; }; struct V : Base { struct { int x, y; } size; float* p; union { int n; float f; };"
+      " private: int pitch[2]; public: __device__ int row() const { return pitch[1]; } };"
+      "template <class T> __global__ void k(T v, int m) {"
+      "  if (threadIdx.x < v.size.y) v.p[v.rows + v.row() + v.n + m] = 0; }"
+      "template __global__ void k<V>(V, int);");
+  const VariableNames names = with_members({{"arg.a0", "v"}, {"arg.a1", "m"}}, model.members);
+  EXPECT_EQ(names.at("arg.a0.o0"), "v.rows");
+  EXPECT_EQ(names.at("arg.a0.o8"), "v.size.y");
+  EXPECT_EQ(names.at("arg.a0.o16"), "v.p");
+  EXPECT_EQ(names.at("arg.a0.o24"), "v.n");
+  EXPECT_EQ(names.at("arg.a0.o32"), "v.pitch[1]");
+  const std::string text = to_text(model, names);
+  EXPECT_NE(text.find("bytes of v.p + "), std::string::npos) << text;
+  EXPECT_NE(text.find("v.size.y"), std::string::npos) << text;
+  EXPECT_EQ(text.find("arg."), std::string::npos) << text;
+}
+
+TEST(KernelModelOfSource, MembersOfAnImplicitInstanceAreNamed) {
+  auto model = model_of(
+      "struct V { float* p; int w; }; template <class T> __global__ void k(T v) { v.p[v.w] = 0; }"
+      "void launch(V v) { k<<<1, 1>>>(v); }");
+  EXPECT_EQ(with_members({{"arg.a0", "v"}}, model.members).at("arg.a0.o8"), "v.w");
+}
+
+TEST(KernelModelOfSource, ATermsWordsAreThoseOfTheSource) {
+  auto model = model_of(
+      "struct P { float scale; }; __global__ void k(const float* x, P params, int* out) {"
+      " __shared__ float tile[128]; tile[threadIdx.x] = x[threadIdx.x]; float own[4]; own[out[9] & 3] = x[1];"
+      " if (x[threadIdx.x] * params.scale > 0.5f) out[1] = 1; if (sqrtf(tile[3]) < 2) out[2] = 2;"
+      " if (own[out[3] & 3] > 1) out[4] = 1; }");
+  const VariableNames names = with_members({{"arg.a0", "x"}, {"arg.a1", "params"}, {"arg.a2", "out"}}, model.members);
+  std::set<std::string> words;
+  for (auto& term : model.terms) words.insert(to_text(term.value, term.arguments, names));
+  EXPECT_TRUE(words.contains("(an element of x * params.scale) > 0.5")) << to_text(model, names);
+  EXPECT_TRUE(words.contains("sqrtf(an element of tile) < 2")) << to_text(model, names);
+  EXPECT_TRUE(words.contains("a variable that each thread keeps in memory > 1")) << to_text(model, names);
+}
+
 TEST(KernelModelOfSource, HelpersMacrosAndReferencesToSharedArraysAreNoObstacle) {
   auto model = model_of(
       "#define RESTRICT __restrict__\n#define AT(i) out[(i)]\n"
@@ -165,7 +207,7 @@ TEST(KernelModelOfSource, AnElementOfAnIndexArrayIsATermThatRepeats) {
   auto model = model_of("__global__ void k(const int* index, float* out) { out[index[threadIdx.x]] = 0; }");
   ASSERT_EQ(model.terms.size(), 1u);
   EXPECT_TRUE(model.terms[0].repeats);
-  EXPECT_EQ(model.terms[0].text, "load i32 arg.a0[#0]");
+  EXPECT_EQ(to_text(model.terms[0].value, model.terms[0].arguments, {{"arg.a0", "index"}}), "an element of index");
 }
 
 TEST(KernelModelOfSource, AnElementThatTheKernelWritesDoesNotRepeat) {
@@ -180,7 +222,7 @@ TEST(KernelModelOfSource, ALoopsBoundInMemoryThatIsNotWrittenIsOneTerm) {
       "__global__ void k(const int* begin, float* x) { int r = threadIdx.x;"
       " for (int j = begin[r]; j < begin[r + 1]; ++j) x[j] = 0; }");
   auto store = of_kind(model, Access::Kind::Store);
-  for (auto& term : model.terms) EXPECT_TRUE(term.repeats) << term.text;
+  for (auto& term : model.terms) EXPECT_TRUE(term.repeats) << term.name;
   EXPECT_EQ(of_kind(model, Access::Kind::Load).size(), 2u);
 }
 

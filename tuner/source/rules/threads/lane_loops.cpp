@@ -121,6 +121,45 @@ std::optional<CountedLoop> CountedLoop::of(const clang::ForStmt* loop) {
   return CountedLoop{counter, first, compound->getRHS()};
 }
 
+bool is_zero(const clang::Expr* value) {
+  value = value->IgnoreParenCasts();
+  if (auto* list = llvm::dyn_cast<clang::InitListExpr>(value)) return std::ranges::all_of(list->inits(), is_zero);
+  if (llvm::isa<clang::ImplicitValueInitExpr>(value)) return true;
+  if (auto* number = llvm::dyn_cast<clang::IntegerLiteral>(value)) return number->getValue() == 0;
+  auto* number = llvm::dyn_cast<clang::FloatingLiteral>(value);
+  return number && number->getValue().isPosZero();
+}
+
+bool is_zero_before(const KernelSource& source, const clang::ForStmt* loop, const clang::VarDecl* variable) {
+  auto* block = llvm::dyn_cast_or_null<clang::CompoundStmt>(source.parent(loop));
+  if (!block) return false;
+  auto mentions = [&](const clang::Stmt* statement) {
+    bool found = false;
+    walk(statement, [&](const clang::Stmt* inner) {
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+      found |= reference && reference->getDecl() == variable;
+      return !found;
+    });
+    return found;
+  };
+  auto is_zero_declaration = [&](const clang::DeclStmt* declaration) {
+    return declaration->isSingleDecl() && variable->getInit() && is_zero(variable->getInit());
+  };
+  bool zero = false;
+  for (auto* statement : block->body()) {
+    if (statement == loop) return zero;
+    auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
+    if (declaration && std::ranges::count(declaration->decls(), variable)) {
+      zero = is_zero_declaration(declaration);
+    } else if (mentions(statement)) {
+      auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement);
+      zero = set && set->getOpcode() == clang::BO_Assign && named_variable(set->getLHS()) == variable &&
+             is_zero(set->getRHS());
+    }
+  }
+  return false;
+}
+
 std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source, const clang::ForStmt* loop,
                                                       const CountedLoop& counted, const std::string& number,
                                                       const std::string& count) {

@@ -27,6 +27,12 @@ struct CountedLoop {
   static std::optional<CountedLoop> of(const clang::ForStmt* loop);
 };
 
+/// A literal, converted or not, or a list of nothing else: 0, 0.0f, {0, 0}. -0.0 is none.
+bool is_zero(const clang::Expr* value);
+/// Whether what the variable holds is zero where the loop begins: it was declared or set so in the same block, and no
+/// statement between mentions it.
+bool is_zero_before(const KernelSource& source, const clang::ForStmt* loop, const clang::VarDecl* variable);
+
 /// Edits of the loop's header after which each of several executes its own iterations: `number` (an expression: "lane")
 /// is which of them, `count` how many there are. nullopt where a macro spells the header.
 std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source, const clang::ForStmt* loop,

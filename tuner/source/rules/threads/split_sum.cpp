@@ -23,13 +23,6 @@ const clang::ForStmt* loop_of(const clang::Stmt* statement) {
   return llvm::dyn_cast<clang::ForStmt>(statement);
 }
 
-bool is_zero(const clang::Expr* value) {
-  value = value->IgnoreParenCasts();
-  if (auto* number = llvm::dyn_cast<clang::IntegerLiteral>(value)) return number->getValue() == 0;
-  auto* number = llvm::dyn_cast<clang::FloatingLiteral>(value);
-  return number && number->getValue().isPosZero();
-}
-
 /// The variable of a declaration of nothing else.
 const clang::VarDecl* only_variable(const clang::Stmt* statement) {
   auto* declaration = llvm::dyn_cast_or_null<clang::DeclStmt>(statement);

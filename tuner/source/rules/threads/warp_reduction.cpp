@@ -3,10 +3,11 @@
 // combine the lanes' partial results:
 //   for (int j = 0; j < n; j++) sum += a[i * n + j] * x[j];
 // becomes, with i counting groups instead of threads and L times as many blocks,
-//   float sum_before = sum;  sum = 0;
+//   auto sum_before = sum;  sum = 0;
 //   for (int j = lane; j < n; j += L) sum += a[i * n + j] * x[j];
 //   for (int offset = L / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(lanes, sum, offset);
 //   sum = sum_before + sum;
+// without the first and the last line where the sum is known to begin at zero.
 // Loops that write one element per iteration are shared the same way, if no other pointer leads to that array. All
 // lanes execute everything else redundantly, and one of them performs the stores. Sums are rounded in another order;
 // verification decides whether that matters.
@@ -99,13 +100,15 @@ bool LaneSharing::share_loop(const clang::ForStmt* loop) {
       after += combine + " = " + reduced.function + "(" + target + ", " + shuffled + ");";
       continue;
     }
+    after += combine + " += " + shuffled + ";";
+    if (is_zero_before(source_, loop, reduced.root)) continue;
     std::string stem = target;
     std::replace(stem.begin(), stem.end(), '.', '_');
     std::string kept = source_.fresh_name(stem + "_before");
     for (int number = 2; !kept_.insert(kept).second; ++number)
       kept = source_.fresh_name(stem + "_before" + std::to_string(number));
     before += "auto " + kept + " = " + target + ";\n" + indent + target + " = 0;\n" + indent;
-    after += combine + " += " + shuffled + ";\n" + indent + target + " = " + kept + " + " + target + ";";
+    after += "\n" + indent + target + " = " + kept + " + " + target + ";";
   }
   if (stores) before += "__syncwarp(" + mask_ + ");\n" + indent, after += "\n" + indent + "__syncwarp(" + mask_ + ");";
   // Before a pragma of the loop.
