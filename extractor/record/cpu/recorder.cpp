@@ -212,9 +212,10 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
     pending_.reset();
   }
   if (kernel.traits) kernel.chooser.note(*kernel.traits, microseconds, captured_id);
-  bool first = launches_ == 1;
-  if (launches_ % kCheckEvery && !captured && !first) return;
-  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !first)
+  // A worker process may end without a word (Python's do, by _exit): of few launches at least half are noted.
+  bool early = launches_ <= kCheckEvery && (launches_ & (launches_ - 1)) == 0;
+  if (launches_ % kCheckEvery && !captured && !early) return;
+  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !early)
     return;
   NoFileSizeSignal guard;
   write_manifest(false);
