@@ -25,7 +25,7 @@ const Verb* const kVerbs[] = {
     &kernelift::cli::kExtract,  &kernelift::cli::kModel,      &kernelift::cli::kReplay,   &kernelift::cli::kEvaluate,
     &kernelift::cli::kTune,     &kernelift::cli::kApply,      &kernelift::cli::kOptimize, &kernelift::cli::kReport,
     &kernelift::cli::kSimulate, &kernelift::cli::kExport,     &kernelift::cli::kSelftest, &kernelift::cli::kMcp,
-    &kernelift::cli::kSkill,    &kernelift::cli::kCompletion,
+    &kernelift::cli::kSkill,    &kernelift::cli::kCompletion, &kernelift::cli::kManual,
 };
 
 /// The options of every verb, accepted before or after its own options.

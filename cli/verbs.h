@@ -5,6 +5,6 @@
 namespace kernelift::cli {
 
 extern const Verb kDoctor, kScan, kBuild, kRecord, kExtract, kModel, kReplay, kEvaluate, kTune, kApply, kOptimize,
-    kReport, kSimulate, kExport, kSelftest, kMcp, kSkill, kCompletion;
+    kReport, kSimulate, kExport, kSelftest, kMcp, kSkill, kCompletion, kManual;
 
 }  // namespace kernelift::cli

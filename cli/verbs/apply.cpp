@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/base/within.h"
+#include "extractor/extract/runtime_source.h"
 #include "reintegrate/apply_best.h"
 #include "reintegrate/apply_together.h"
 #include "reintegrate/interruption.h"
@@ -199,7 +200,7 @@ class RunToApply {
   Status complete(const Context& context, const Options& options) {
     reintegrate::ApplyRequest& request = offer.request;
     const std::filesystem::path& state = request.state;
-    KERNELIFT_TRY(check_working_folder(request.root, context));
+    if (!extractor::origin_of_program(request.root)) KERNELIFT_TRY(check_working_folder(request.root, context));
     const bool cpu =
         context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
     request.build = options.build, request.on_cpu = cpu;
@@ -235,8 +236,25 @@ class RunToApply {
   Confirmer confirmer_;
 };
 
+/// Of a program that the application compiled while it ran there is no file to patch: the tuned text is written beside
+/// the original one.
+Result<Exit> write_tuned_program(const Context& context, RunToApply& run, const std::string& origin) {
+  const std::filesystem::path folder = run.offer.request.root / "tuned";
+  run.offer.embedding = reintegrate::Embedding::Never;
+  KERNELIFT_ASSIGN(reintegrate::KernelChange change, best_change(std::move(run.offer), run.confirm()));
+  KERNELIFT_ASSERT(change.planned, "a change that was chosen is planned");
+  for (auto& one : change.planned->changes)
+    KERNELIFT_TRY(write_atomically(folder / one.name, std::string_view(one.after)));
+  if (!context.json) context.say_lines(change.planned->diff());
+  return refused("no file of the application has this kernel, so none is patched: its text is " + origin +
+                 ". The tuned text, verified on the recorded inputs and not tried in the application, is in " +
+                 folder.string() + ": give it to the application in the original's place");
+}
+
 Result<Exit> apply_one(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(auto run, RunToApply::open(context, options, options.runs[0]));
+  if (auto origin = extractor::origin_of_program(run->offer.request.root))
+    return write_tuned_program(context, *run, *origin);
   auto applied = apply_best(std::move(run->offer), run->confirm());
   write_applied(run->file(), applied);
   if (!applied.ok()) return std::move(applied).error();

@@ -7,6 +7,7 @@
 #include "core/model/scan/scan_index.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
+#include "extractor/record/process_list.h"
 #include "extractor/record/record_run.h"
 
 namespace kernelift::cli {
@@ -19,6 +20,7 @@ constexpr const char* kExitCodeMatters = ". If its exit code does not indicate f
 struct Options {
   record::RecordConfig config;
   uint64_t mebibytes = record::RecordConfig{}.instance_bytes / kMiB;
+  bool by_rank = false;
   std::vector<std::string> command;
 };
 
@@ -79,6 +81,42 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
   return text;
 }
 
+/// The hot list of each process.
+std::string lists_by_rank(const record::RecordOutcome& outcome) {
+  std::string text;
+  for (size_t i = 0; i < outcome.info.processes.size(); ++i)
+    text += "\n" + record::title(outcome.info.processes[i]) + ":\n" + record::hot_list(outcome.profiles[i]);
+  return text;
+}
+
+Json processes_json(const record::RecordOutcome& outcome) {
+  Json list = Json::array();
+  for (size_t i = 0; i < outcome.info.processes.size(); ++i) {
+    auto& process = outcome.info.processes[i];
+    list.push_back({{"name", process.name},
+                    {"command", process.command},
+                    {"run_seconds", process.run_seconds},
+                    {"images", process.images},
+                    {"kernels", record::hot_list_json(outcome.profiles[i])}});
+    if (process.rank) list.back()["rank"] = *process.rank;
+  }
+  return list;
+}
+
+/// The ranks of a run whose images were asked of another one; empty if that is not why nothing was captured.
+std::string other_ranks(const record::RecordOutcome& outcome, const record::RecordConfig& config) {
+  const uint64_t wanted = config.rank.value_or(0);
+  std::string ranks;
+  auto add = [&](const std::optional<uint64_t>& rank) {
+    if (rank && *rank != wanted) ranks += (ranks.empty() ? "" : ", ") + std::to_string(*rank);
+    return !rank || *rank != wanted;
+  };
+  if (outcome.info.processes.empty()) return add(outcome.info.rank) ? ranks : "";
+  for (auto& process : outcome.info.processes)
+    if (!add(process.rank)) return "";
+  return ranks;
+}
+
 /// Why nothing was captured although the application succeeded.
 Error nothing_captured(const record::RecordOutcome& outcome, const record::RecordConfig& config,
                        const std::string& program, bool on_gpu) {
@@ -93,7 +131,14 @@ Error nothing_captured(const record::RecordOutcome& outcome, const record::Recor
   for (auto& omission : outcome.info.omissions) why += "\n  " + shown_line(omission.what + ": " + omission.why);
   if (outcome.info.profile.empty() && why.empty())
     return answer_is_no(program + " ended without launching a kernel; run it with arguments for which it uses the GPU");
+  const std::string rank = std::to_string(config.rank.value_or(0));
+  if (std::string ranks = other_ranks(outcome, config); !ranks.empty())
+    return answer_is_no("no process of rank " + rank + " launched a kernel; ranks of those that did: " + ranks +
+                        ". Choose one with --rank");
   if (!why.empty()) return answer_is_no("no launch could be captured:" + why);
+  if (config.rank && outcome.info.profile.size() > 0 && config.kernel.empty() && config.skip == 0)
+    return answer_is_no("no process is number " + rank +
+                        " in the order in which they began to use the device (--rank)");
   if (config.skip > 0)
     return answer_is_no("no launch was captured: no matching kernel was launched more than --skip " +
                         std::to_string(config.skip) + " times");
@@ -122,6 +167,7 @@ Status add_cuda(const Context& context, record::RecordRequest& request) {
         "CUPTI is missing, which recording on an NVIDIA GPU needs: install the CUDA toolkit or `pip install "
         "nvidia-cuda-cupti`, set $KERNELIFT_CUPTI to the library, or record on the CPU device with --device cpu");
   request.cuda_library = library;
+  request.nvrtc_library = runtime_library_folder() / "libkernelift_record_nvrtc.so";
   request.cupti = *cupti;
   return done();
 }
@@ -143,7 +189,10 @@ Result<Exit> record(const Context& context, const Options& options) {
 
   if (!outcome.info.profile.empty())
     context.say_lines("\n" + record::hot_list(outcome.info.profile) +
-                      namesakes_text(outcome.info.profile, request.state));
+                      namesakes_text(outcome.info.profile, request.state) +
+                      (options.by_rank ? lists_by_rank(outcome) : ""));
+  if (!outcome.info.processes.empty())
+    context.say_lines("All processes in sum; each:\n" + record::process_list(outcome.info.processes));
   if (!outcome.instances.empty())
     context.say_lines("Captured launches, with the share of the kernel's time that each represents:\n" +
                       instances_text(outcome));
@@ -153,6 +202,9 @@ Result<Exit> record(const Context& context, const Options& options) {
     context.say(options.config.profile_only
                     ? "Profile in " + outcome.folder.string()
                     : "Capture in " + outcome.folder.string() + " (" + record::size_text(outcome.stored_bytes) + ")");
+  if (outcome.programs > 0)
+    context.note(std::to_string(outcome.programs) + (outcome.programs == 1 ? " program was" : " programs were") +
+                 " compiled by NVRTC while the application ran; kernels of such can be extracted, too");
   if (outcome.interrupted)
     return Error{outcome.folder.empty() ? "interrupted before anything was recorded"
                                         : "interrupted; the launches recorded until then are kept",
@@ -176,6 +228,7 @@ Result<Exit> record(const Context& context, const Options& options) {
                   {"recorder_seconds", outcome.info.recorder_seconds},
                   {"stored_bytes", outcome.stored_bytes},
                   {"kernels", record::hot_list_json(outcome.info.profile)},
+                  {"processes", processes_json(outcome)},
                   {"instances", instances_json(outcome.instances)},
                   {"omissions", omissions},
                   {"notes", outcome.notes}});
@@ -190,6 +243,10 @@ Action setup(CLI::App& app) {
   app.add_option("--skip", options->config.skip, "Ignore the first N launches of each kernel")->capture_default_str();
   app.add_option("--region", options->config.region,
                  "Record only launches in an NVTX range of this name (NAME, or NAME@DOMAIN)");
+  app.add_option("--rank", options->config.rank,
+                 "Of several processes, the one whose memory is captured: its rank in mpirun or srun (without this "
+                 "option 0), or without a launcher its number, from 0, in the order in which they use the device");
+  app.add_flag("--by-rank", options->by_rank, "Show the hot list of each process, too");
   app.add_flag("--profile-only", options->config.profile_only, "Count and time launches; capture nothing");
   app.add_flag("--all-memory", options->config.all_memory,
                "Capture all allocated memory, for kernels that access memory through addresses not found in their "

@@ -122,6 +122,7 @@ Json instance_to_json(const CapturedInstance& instance) {
   for (auto& region : instance.regions) {
     Json entry = {
         {"address", region.address}, {"kind", name(region.kind)}, {"reached_from", region.reached_from.text()}};
+    if (region.shared) entry["shared"] = true;
     images_to_json(entry, region.before, region.after);
     regions.push_back(std::move(entry));
   }
@@ -157,6 +158,7 @@ CapturedInstance instance_from_json(const Json& from) {
     if (!kind.ok()) malformed(kind.error().message);
     region.kind = *kind;
     region.reached_from = Origin::parse(entry.at("reached_from").get<std::string>());
+    region.shared = entry.value("shared", false);
     images_from_json(entry, region.address, region.before, region.after);
     instance.regions.push_back(std::move(region));
   }
@@ -197,17 +199,29 @@ Json info_to_json(const CaptureInfo& info) {
                    {"own", share.like.own}};
     if (!share.like.rewritten.empty()) weights[id]["rewritten"] = share.like.rewritten;
   }
-  return {{"device", info.device},
-          {"command", info.command},
-          {"folder", info.folder},
-          {"run_seconds", info.run_seconds},
-          {"span_seconds", info.span_seconds},
-          {"recorder_seconds", info.recorder_seconds},
-          {"complete", info.complete},
-          {"profile", profile},
-          {"omissions", omissions},
-          {"shares", weights},
-          {"superseded", info.superseded}};
+  Json document = {{"device", info.device},
+                   {"command", info.command},
+                   {"folder", info.folder},
+                   {"run_seconds", info.run_seconds},
+                   {"span_seconds", info.span_seconds},
+                   {"recorder_seconds", info.recorder_seconds},
+                   {"complete", info.complete},
+                   {"profile", profile},
+                   {"omissions", omissions},
+                   {"shares", weights},
+                   {"superseded", info.superseded}};
+  if (info.rank) document["rank"] = *info.rank;
+  for (auto& process : info.processes) {
+    Json one = {{"name", process.name},           {"command", process.command},   {"run_seconds", process.run_seconds},
+                {"kernel_us", process.kernel_us}, {"launches", process.launches}, {"images", process.images}};
+    if (process.rank) one["rank"] = *process.rank;
+    document["processes"].push_back(std::move(one));
+  }
+  return document;
+}
+
+std::optional<uint64_t> rank_from_json(const Json& from) {
+  return from.contains("rank") ? std::optional<uint64_t>(from["rank"].get<uint64_t>()) : std::nullopt;
 }
 
 CaptureInfo info_from_json(const Json& from) {
@@ -219,6 +233,10 @@ CaptureInfo info_from_json(const Json& from) {
   info.span_seconds = from.value("span_seconds", 0.0);
   info.recorder_seconds = from.value("recorder_seconds", 0.0);
   info.complete = from.at("complete");
+  info.rank = rank_from_json(from);
+  for (auto& one : from.value("processes", Json::array()))
+    info.processes.push_back({one.at("name"), rank_from_json(one), one.at("command").get<std::vector<std::string>>(),
+                              one.at("run_seconds"), one.at("kernel_us"), one.at("launches"), one.at("images")});
   for (auto& entry : from.at("profile")) {
     KernelProfile kernel;
     kernel.key = entry.at("key");
@@ -448,10 +466,14 @@ Status CaptureWriter::finish_instance(const CapturedInstance& instance) {
 
 Status CaptureWriter::finish(const CaptureInfo& info) {
   KERNELIFT_TRY(state_->chunks->sync());
+  return write_capture_info(state_->folder, info);
+}
+
+Status write_capture_info(const fs::path& folder, const CaptureInfo& info) {
   Json manifest = artefact(kFormat, kCaptureVersion, kCaptureVersion), body = info_to_json(info);
   manifest["hash"] = hash_text(compact(body)).hex();
   manifest["capture"] = std::move(body);
-  return write_json(state_->folder / kManifest, manifest);
+  return write_json(folder / kManifest, manifest);
 }
 
 uint64_t CaptureWriter::stored_bytes() const { return state_->chunks->file_bytes(); }

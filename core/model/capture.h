@@ -46,6 +46,7 @@ struct CapturedRegion {
   MemoryKind kind = MemoryKind::Device;
   Image before, after;  ///< Equal sizes. `after` shares every chunk that did not change.
   Origin reached_from;  ///< Why it was captured: the pointer that leads to it.
+  bool shared = false;  ///< Another process maps it too and may write it at any time.
 };
 
 /// A __device__, __constant__ or __managed__ variable of the kernel's module.
@@ -148,11 +149,25 @@ struct InstanceShare {
   LaunchesLikeIt like = {};
 };
 
+/// One process of a recorded run that launched kernels.
+struct RecordedProcess {
+  std::string name;              ///< Of its folder: "process-4711".
+  std::optional<uint64_t> rank;  ///< As its launcher numbers it; none: it was started without one.
+  std::vector<std::string> command;
+  double run_seconds = 0, kernel_us = 0;
+  uint64_t launches = 0;
+  bool images = false;  ///< The instances are its.
+};
+
 struct CaptureInfo {
-  std::string device;                ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
-  std::vector<std::string> command;  ///< The command line that was run.
-  std::string folder;                ///< The folder in which it was run.
-  double run_seconds = 0;            ///< The process's run time less recorder_seconds: an estimate of it unrecorded.
+  std::string device;                 ///< "cpu" or "cuda:NAME:sm_90:DRIVER".
+  std::vector<std::string> command;   ///< The command line that was run.
+  std::string folder;                 ///< The folder in which it was run.
+  std::optional<uint64_t> rank = {};  ///< Of the process that has the images, if its launcher numbers them.
+  /// Where several processes launched kernels, all of them; profile, run_seconds and span_seconds are their sums then
+  /// (run_seconds without processes that hardly used the device).
+  std::vector<RecordedProcess> processes = {};
+  double run_seconds = 0;  ///< The process's run time less recorder_seconds: an estimate of it unrecorded.
   /// From the first kernel's start to the last one's end, less what the recorder took in between; 0: not known.
   double span_seconds = 0;
   /// Time spent on taking and storing images, less waits for the application's own work on the device.
@@ -164,6 +179,9 @@ struct CaptureInfo {
   /// Ids of instances that were replaced by better ones; Capture::open leaves them out.
   std::vector<std::string> superseded;
 };
+
+/// Replaces the manifest of a capture that nobody writes any more.
+Status write_capture_info(const std::filesystem::path& folder, const CaptureInfo& info);
 
 class CaptureWriter {
  public:

@@ -18,6 +18,7 @@
 #include "extractor/extract/captured_inputs.h"
 #include "extractor/extract/missing_source.h"
 #include "extractor/extract/module_facts.h"
+#include "extractor/extract/runtime_source.h"
 #include "extractor/extract/synthetic_inputs.h"
 #include "extractor/slice/slice.h"
 #include "extractor/source/compile_database.h"
@@ -84,6 +85,14 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
                std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
+}
+
+/// The program, compiled while the application ran, that has the recorded kernel which the user names.
+Result<std::optional<RuntimeProgram>> compiled_at_run_time(const Capture& capture, const ExtractOptions& options) {
+  auto named = std::ranges::find_if(capture.instances(),
+                                    [&](auto& instance) { return key_matches(instance.kernel, options.kernel); });
+  if (named == capture.instances().end()) return std::optional<RuntimeProgram>();
+  return program_of(capture, runtime_programs(options.state / "capture"), *named);
 }
 
 /// What was compiled after the scan is not in it: its kernels, and its launches of others.
@@ -268,6 +277,27 @@ Status check_place(const fs::path& place) {
   return done();
 }
 
+/// A kernel that waits for what another process writes does not end when it runs alone.
+Status check_waits(const ModuleFacts& facts, const ScannedKernel& kernel, const Slice& slice, const std::string& root,
+                   const std::vector<const CapturedInstance*>& recorded) {
+  auto place = [&](unsigned line) {
+    if (line == 0 || line > slice.origins.size() || slice.origins[line - 1].file.empty())
+      return relative_to(kernel.definition.file, root) + ":" + std::to_string(kernel.definition.line);
+    const LineOrigin& origin = slice.origins[line - 1];
+    return relative_to(origin.file, root) + ":" + std::to_string(origin.line);
+  };
+  for (auto& wait : facts.waits)
+    for (auto* instance : recorded)
+      for (auto& region : instance->regions) {
+        const int argument = region.reached_from.argument;
+        if (!region.shared || (wait.parameter >= 0 && argument >= 0 && argument != wait.parameter)) continue;
+        return refused("kernel " + kernel.name + " waits for what another process writes, at " + place(wait.line) +
+                       ": the memory of " + region.reached_from.text() +
+                       " is shared with it. Alone it would wait for ever");
+      }
+  return done();
+}
+
 /// What made-up inputs fail on says nothing of the code.
 Error despite(const Slice& slice, Error error) {
   if (error.exit == Exit::Refused)
@@ -296,16 +326,31 @@ Status answer_made_up(const ExtractOptions& options, const fs::path& folder, tem
 
 Result<fs::path> extract_mep(const ExtractOptions& options) {
   std::error_code code;
-  if (!fs::exists(options.state / "scan.json", code))
-    return usage_error("nothing has been scanned yet (no " + (options.state / "scan.json").string() +
-                       "); run kernelift scan first");
-  KERNELIFT_ASSIGN(ScanIndex index, ScanIndex::read(options.state / "scan.json"));
-  KERNELIFT_TRY(check_complete(index));
   std::optional<Capture> capture;
-  if (!options.synthesise) {
+  if (!options.synthesise && fs::exists(options.state / "capture", code)) {
     KERNELIFT_ASSIGN(capture, Capture::open(options.state / "capture"));
     for (auto& damage : capture->damage())
       if (options.on_damage) options.on_damage(damage);
+  }
+  const bool scanned = fs::exists(options.state / "scan.json", code);
+  ScanIndex index;
+  if (scanned) {
+    KERNELIFT_ASSIGN(index, ScanIndex::read(options.state / "scan.json"));
+  }
+  std::optional<RuntimeProgram> program;
+  if (capture && index.find(options.kernel).empty()) {
+    KERNELIFT_ASSIGN(program, compiled_at_run_time(*capture, options));
+  }
+  if (program) {
+    KERNELIFT_ASSIGN(index, scan_program(*program, options.state));
+  } else if (!scanned) {
+    return usage_error("nothing has been scanned yet (no " + (options.state / "scan.json").string() +
+                       "); run kernelift scan first");
+  } else {
+    KERNELIFT_TRY(check_complete(index));
+  }
+  if (!options.synthesise && !capture) {
+    KERNELIFT_ASSIGN(capture, Capture::open(options.state / "capture"));  // Says what is missing.
   }
   KERNELIFT_ASSIGN(const ScannedKernel* kernel, choose(index, options.kernel, capture ? &*capture : nullptr));
   KERNELIFT_TRY(check_unchanged(index, *kernel));
@@ -328,12 +373,14 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   frontend.headers = slice.headers;
   frontend.flags = slice.compile_flags;
   if (!slice.architecture.empty()) frontend.arch = slice.architecture;
-  KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, frontend));
+  KERNELIFT_ASSIGN(ModuleFacts facts, module_facts(slice.text, slice.mangled, frontend));
   if (!facts.undefined.empty() && is_relocatable(slice.unit))
     return refused("kernel " + kernel->name + " of " + kernel->tu + " uses " + facts.undefined.front() +
                    ", which no other file of relocatable code defines that is compiled in the same folder with the "
                    "same flags; it can be lifted "
                    "where such a one does, or a header");
+
+  KERNELIFT_TRY(check_waits(facts, *kernel, slice, index.root, recorded));
 
   KERNELIFT_ASSIGN(Scaffold scaffold, Scaffold::raise(place));
   const fs::path fresh = scaffold.fresh();

@@ -49,7 +49,7 @@ std::string why_without_source(const ScanIndex& index, const CapturedInstance& i
            "; mend what is named and run kernelift scan again";
   if (instance.unit == kCodeInMemory)
     return "its code was made or loaded while the application ran (NVRTC, Triton, a cubin): the driver got it from "
-           "memory, and not from a program or library, so there is no source to patch";
+           "memory, and not from a program or library, and the recording holds no text that NVRTC compiled to it";
   for (std::string library : {"thrust", "cub"})
     if (base_name(instance.kernel).starts_with(library + "::"))
       return "it is a kernel of " + library +

@@ -136,7 +136,7 @@ PointerLayout pointers_of(llvm::Type* type, const llvm::DataLayout& layout) {
 
 }  // namespace
 
-Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options) {
+Result<ModuleFacts> module_facts(const std::string& slice, const std::string& kernel, const FrontendOptions& options) {
   llvm::LLVMContext context;
   KERNELIFT_ASSIGN(Compiled compiled, compile_to_device_ir(context, slice, options));
   ModuleFacts facts;
@@ -153,6 +153,8 @@ Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions
   for (auto& object : compiled.module->global_objects())
     if (object.isDeclaration() && !object.use_empty() && !is_given(object))
       facts.undefined.push_back(canonical_key(object.getName().str()));
+  if (auto* function = compiled.module->getFunction(kernel); function && !function->isDeclaration())
+    facts.waits = waits_of(*compiled.module, *function);
   return facts;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/result.h"
 #include "core/compiler/frontend.h"
+#include "core/compiler/model/waiting_loop.h"
 
 namespace kernelift::extractor {
 
@@ -26,9 +27,11 @@ struct ModuleFacts {
     bool fixed = false;  ///< It is const: whatever image it is in, that initialises it.
   };
   std::map<std::string, Variable> variables;  ///< By canonical key.
+  std::vector<Wait> waits;                    ///< Of the kernel, for what other threads write.
   std::vector<std::string> undefined;         ///< Functions and variables that the text uses and another file defines.
 };
 
-Result<ModuleFacts> module_facts(const std::string& slice, const FrontendOptions& options);
+/// `kernel` is its mangled name.
+Result<ModuleFacts> module_facts(const std::string& slice, const std::string& kernel, const FrontendOptions& options);
 
 }  // namespace kernelift::extractor

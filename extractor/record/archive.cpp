@@ -11,6 +11,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "extractor/record/process_rank.h"
+
 namespace fs = std::filesystem;
 
 namespace kernelift::record {
@@ -69,9 +71,9 @@ Archive::Archive(const std::string& parent) {
   std::string name = parent + "/process-" + std::to_string(getpid());
   folder_ = name;
   std::error_code code;
-  for (int i = 2; i < kMostFolders && fs::exists(folder_ + "/instances.jsonl", code); ++i)
+  // Two nodes, or two containers, may have processes of one id.
+  for (int i = 2; i < kMostFolders && !fs::create_directory(folder_, code) && !code; ++i)
     folder_ = name + "-" + std::to_string(i);
-  fs::create_directories(folder_, code);
 }
 
 bool Archive::open() {
@@ -154,6 +156,7 @@ void Archive::write_manifest(CaptureInfo info, double own_seconds, bool complete
   // After writing was switched off the manifest is still tried: it says why.
   if (!writer_ && !open()) return;
   info.command = own_command();
+  info.rank = rank_from_environment();
   std::error_code code;
   info.folder = fs::current_path(code).string();
   info.run_seconds = std::max(0.0, seconds_since_process_start() - own_seconds);

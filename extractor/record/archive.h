@@ -47,8 +47,8 @@ class OwnTime {
 
 class Archive {
  public:
-  /// Makes `parent`/process-<pid> (with a number behind it if that holds a capture already, as after an exec). An empty
-  /// folder says: this process used the runtime. One without a manifest in it: and never launched a kernel.
+  /// Makes `parent`/process-<pid> (with a number behind it if that is there already, as after an exec). An empty folder
+  /// says: this process used the runtime. One without a manifest in it: and never launched a kernel.
   explicit Archive(const std::string& parent);
   /// Makes the files if they are not there yet; false if that cannot be done, or writing was switched off.
   bool open();

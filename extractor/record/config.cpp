@@ -15,6 +15,7 @@ constexpr const char* kInstances = "KERNELIFT_RECORD_INSTANCES";
 constexpr const char* kSkip = "KERNELIFT_RECORD_SKIP";
 constexpr const char* kProfileOnly = "KERNELIFT_RECORD_PROFILE_ONLY";
 constexpr const char* kRegion = "KERNELIFT_RECORD_REGION";
+constexpr const char* kRank = "KERNELIFT_RECORD_RANK";
 constexpr const char* kAllMemory = "KERNELIFT_RECORD_ALL_MEMORY";
 constexpr const char* kBytes = "KERNELIFT_RECORD_BYTES";
 
@@ -38,6 +39,7 @@ std::optional<RecordConfig> RecordConfig::from_environment() {
   if (config.folder.empty()) return std::nullopt;
   config.kernel = text_of(kKernel);
   config.region = text_of(kRegion);
+  if (!text_of(kRank).empty()) number_of(kRank, config.rank.emplace(0));
   number_of(kInstances, config.instances);
   number_of(kSkip, config.skip);
   number_of(kBytes, config.instance_bytes);
@@ -51,6 +53,7 @@ std::vector<std::pair<std::string, std::string>> RecordConfig::to_environment(co
           {kFolder, folder},
           {kKernel, kernel},
           {kRegion, region},
+          {kRank, rank ? std::to_string(*rank) : ""},
           {kInstances, std::to_string(instances)},
           {kSkip, std::to_string(skip)},
           {kProfileOnly, profile_only ? "1" : "0"},

@@ -8,6 +8,7 @@
 //   KERNELIFT_RECORD_SKIP          launches of each kernel that are let pass before the first is captured
 //   KERNELIFT_RECORD_PROFILE_ONLY  1: count and time launches, capture nothing
 //   KERNELIFT_RECORD_REGION        NVTX range whose launches alone are recorded; empty: all
+//   KERNELIFT_RECORD_RANK          the process that takes images, by its rank or order; empty: process_rank.h
 //   KERNELIFT_RECORD_ALL_MEMORY    1: images of all live memory, not only of what the kernel can be seen to reach
 //   KERNELIFT_RECORD_BYTES         most bytes of memory in one instance; a larger one is left out by name
 //
@@ -26,7 +27,8 @@ namespace kernelift::record {
 struct RecordConfig {
   std::string folder;
   std::string kernel;
-  std::string region;  ///< NvtxRanges::watch()
+  std::string region;            ///< NvtxRanges::watch()
+  std::optional<uint64_t> rank;  ///< for_this_process()
   uint64_t instances = 4;
   uint64_t skip = 0;
   bool profile_only = false;

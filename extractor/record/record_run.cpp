@@ -1,5 +1,6 @@
-// See record_run.h. Every process of the application records into a folder of its own; the one that spent most time in
-// kernels is the recording, the others are kept inside it under processes/ and named.
+// See record_run.h. Every process of the application records into a folder of its own. The one that took images, and of
+// several the one that spent most time in kernels, is the recording; the others are kept inside it under processes/,
+// and its manifest tells of all of them.
 #include "extractor/record/record_run.h"
 
 #include <fcntl.h>
@@ -14,6 +15,8 @@
 #include "core/base/file.h"
 #include "core/base/locks/lock.h"
 #include "core/base/process_tree.h"
+#include "core/model/runtime_program.h"
+#include "extractor/record/process_list.h"
 
 namespace fs = std::filesystem;
 
@@ -100,7 +103,8 @@ std::vector<ProcessRecording> read_recordings(const fs::path& folder, RecordOutc
   std::vector<ProcessRecording> recordings;
   std::error_code code;
   std::vector<fs::path> folders;
-  for (auto& entry : fs::directory_iterator(folder, code)) folders.push_back(entry.path());
+  for (auto& entry : fs::directory_iterator(folder, code))
+    if (entry.path().filename().string().starts_with("process-")) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
   for (auto& path : folders) {
     outcome.runtime_seen = true;
@@ -188,6 +192,11 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
     options.environment.push_back({"CUDA_INJECTION64_PATH", fs::absolute(request.cuda_library).string()});
     options.environment.push_back({"KERNELIFT_CUPTI", fs::absolute(request.cupti).string()});
   }
+  if (!request.nvrtc_library.empty() && fs::exists(request.nvrtc_library, code)) {
+    const char* others = std::getenv("LD_PRELOAD");
+    options.environment.push_back({"LD_PRELOAD", fs::absolute(request.nvrtc_library).string() +
+                                                     (others && *others ? ":" + std::string(others) : "")});
+  }
   if (!config.region.empty()) {
     const fs::path& library = request.cuda_library.empty() ? request.library : request.cuda_library;
     options.environment.push_back({"NVTX_INJECTION64_PATH", fs::absolute(library).string()});
@@ -226,7 +235,13 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
                                  : "it ended before its first call"));
   if (!recordings.empty()) {
     ProcessRecording* best = &best_of(recordings);
-    outcome.info = best->capture.info();
+    std::vector<CaptureInfo> infos;
+    std::vector<std::string> names;
+    for (auto& one : recordings) {
+      infos.push_back(one.capture.info()), names.push_back(one.folder.filename().string());
+      outcome.profiles.push_back(infos.back().profile);
+    }
+    outcome.info = sum_of(infos, names, static_cast<size_t>(best - recordings.data()));
     outcome.instances = best->capture.instances();
     outcome.stored_bytes = fs::file_size(best->folder / "blobs.klb", code);
     fs::path place = request.config.profile_only ? state / "profile" : state / "capture";
@@ -235,9 +250,14 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
         if (&other == best) continue;
         fs::create_directories(best->folder / "processes", code);
         KERNELIFT_TRY(rename_folder(other.folder, best->folder / "processes" / other.folder.filename()));
-        outcome.notes.push_back("another process launched kernels too; its recording is " +
-                                (place / "processes" / other.folder.filename()).string());
       }
+      if (recordings.size() > 1) {
+        KERNELIFT_TRY(write_capture_info(best->folder, outcome.info));
+        outcome.notes.push_back("another process launched kernels too, or several did; their recordings are in " +
+                                (place / "processes").string());
+      }
+      outcome.programs = runtime_programs(fresh).size();
+      if (outcome.programs > 0) KERNELIFT_TRY(rename_folder(fresh / kProgramsFolder, best->folder / kProgramsFolder));
       KERNELIFT_TRY(replace(best->folder, place));
       outcome.folder = place;
     }

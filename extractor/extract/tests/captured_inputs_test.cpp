@@ -306,7 +306,7 @@ TEST(ModuleFacts, TellTablesOfFunctionsFromTablesOfNumbers) {
       "__device__ float numbers[2] = {1, 2};\n"
       "__device__ float* inside = &numbers[1];\n"
       "__global__ void k(float* o, int i) { o[i] = table[i](1, 2) + fixed[i].run(1, 2) + numbers[i] + *inside; }\n",
-      options);
+      "", options);
   ASSERT_TRUE(facts.ok()) << facts.error().message;
   EXPECT_TRUE(facts->variables["table"].code && !facts->variables["table"].fixed);
   EXPECT_TRUE(facts->variables["fixed"].code && facts->variables["fixed"].fixed);
@@ -322,7 +322,7 @@ TEST(ModuleFacts, LeaveOutConstantsThatHoldNothing) {
       "__device__ const int numbers[2] = {1, 2};\n"
       "template <class T> __device__ int get(const T& t) { return t.value(); }\n"
       "__global__ void k(int* o, int i) { o[i] = get(tag<3>) + numbers[i]; }\n",
-      options);
+      "", options);
   ASSERT_TRUE(facts.ok()) << facts.error().message;
   ASSERT_EQ(facts->variables.size(), 1u);
   EXPECT_TRUE(facts->variables.contains("numbers"));

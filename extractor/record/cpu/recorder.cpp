@@ -8,6 +8,8 @@
 #include "core/model/kernel_key.h"
 #include "core/toolchain/fat_blob.h"
 #include "extractor/record/nvtx_ranges.h"
+#include "extractor/record/process_rank.h"
+#include "extractor/record/shared_mapping.h"
 
 namespace kernelift::record {
 namespace {
@@ -46,7 +48,7 @@ double steady_seconds() {
 }  // namespace
 
 Recorder::Recorder(RecordConfig config, const kl_runtime_view& view)
-    : config_(std::move(config)), view_(view), pattern_(config_), archive_(config_.folder) {
+    : config_(for_this_process(std::move(config))), view_(view), pattern_(config_), archive_(config_.folder) {
   if (!config_.region.empty()) NvtxRanges::watch(config_.region);
   if (pattern_.broken()) archive_.omit("all kernels", "'" + config_.kernel + "' is not a regular expression");
 }
@@ -155,6 +157,7 @@ bool Recorder::capture_before(Kernel& kernel, const kl_record_launch& launch, co
   for (auto& region : *regions) {
     CapturedRegion captured;
     captured.address = region.address, captured.kind = region.kind, captured.reached_from = region.reached_from;
+    captured.shared = region.kind == MemoryKind::HostMapped && is_shared_mapping(region.address, region.size);
     if (!store(region.address, region.size, captured.before)) return false;
     instance.regions.push_back(std::move(captured));
   }
@@ -214,9 +217,10 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
     pending_.reset();
   }
   if (kernel.traits) kernel.chooser.note(*kernel.traits, microseconds, captured_id);
-  bool first = launches_ == 1;
-  if (launches_ % kCheckEvery && !captured && !first) return;
-  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !first)
+  // A worker process may end without a word (Python's do, by _exit): of few launches at least half are noted.
+  bool early = launches_ <= kCheckEvery && (launches_ & (launches_ - 1)) == 0;
+  if (launches_ % kCheckEvery && !captured && !early) return;
+  if (std::chrono::steady_clock::now() - written_ < (captured ? kManifestAfterImages : kManifestEvery) && !early)
     return;
   NoFileSizeSignal guard;
   write_manifest(false);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <memory>
 #include <thread>
 
 #include "core/model/kernel_key.h"
@@ -13,6 +12,7 @@
 #include "extractor/record/cuda/device_text.h"
 #include "extractor/record/cuda/own_thread.h"
 #include "extractor/record/cuda/quiet/signals.h"
+#include "extractor/record/process_rank.h"
 
 namespace kernelift::record {
 namespace {
@@ -49,7 +49,7 @@ CudaRecorder* the_recorder = nullptr;
 }  // namespace
 
 CudaRecorder::CudaRecorder(RecordConfig config, const CudaDriver& driver)
-    : config_(std::move(config)),
+    : config_(for_this_process(std::move(config))),
       driver_(driver),
       quiescence_(driver),
       workers_(spare_threads()),

@@ -192,6 +192,7 @@ Result<Snapshots::Taken> Snapshots::before(Request request, Archive& archive, st
     if (own_variable) continue;  // It is among the variables.
     CapturedRegion captured;
     captured.address = region.address, captured.kind = region.kind, captured.reached_from = region.reached_from;
+    captured.shared = allocations_.borrowed_within(region.address, region.size);
     if (region.kind == MemoryKind::Variable) captured.reached_from.variable = modules_.variable_at(region.address);
     KERNELIFT_ASSIGN(captured.before, here.images.image(region.address, region.size, region.kind));
     instance.regions.push_back(std::move(captured));

@@ -27,6 +27,7 @@ int old_pthread_detach(pthread_t);
 int old_pthread_mutex_trylock(pthread_mutex_t*);
 void* old_dlopen(const char*, int);
 void* old_dlsym(void*, const char*);
+void* old_dlvsym(void*, const char*, const char*);
 char* old_dlerror();
 int old_dladdr(const void*, Dl_info*);
 __asm__(".symver old_pthread_create, pthread_create@GLIBC_2.2.5");
@@ -34,6 +35,7 @@ __asm__(".symver old_pthread_detach, pthread_detach@GLIBC_2.2.5");
 __asm__(".symver old_pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.2.5");
 __asm__(".symver old_dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver old_dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver old_dlvsym, dlvsym@GLIBC_2.2.5");
 __asm__(".symver old_dlerror, dlerror@GLIBC_2.2.5");
 __asm__(".symver old_dladdr, dladdr@GLIBC_2.2.5");
 int __lxstat(int version, const char* path, struct stat* into);
@@ -61,7 +63,13 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 int pthread_detach(pthread_t thread) noexcept { return old_pthread_detach(thread); }
 int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept { return old_pthread_mutex_trylock(mutex); }
 void* dlopen(const char* file, int mode) noexcept { return old_dlopen(file, mode); }
-void* dlsym(void* library, const char* name) noexcept { return old_dlsym(library, name); }
+// Weak: the library that stands before NVRTC has one of its own.
+__attribute__((weak, visibility("default"))) void* dlsym(void* library, const char* name) noexcept {
+  return old_dlsym(library, name);
+}
+void* dlvsym(void* library, const char* name, const char* version) noexcept {
+  return old_dlvsym(library, name, version);
+}
 char* dlerror() noexcept { return old_dlerror(); }
 int dladdr(const void* address, Dl_info* into) noexcept { return old_dladdr(address, into); }
 

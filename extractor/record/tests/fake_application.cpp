@@ -27,7 +27,43 @@ extern "C" void* malloc(size_t bytes) {
 }
 #endif
 
+// As an application that is linked with NVRTC refers to it; null where nothing stands before it.
+extern "C" {
+__attribute__((weak)) int nvrtcCreateProgram(void**, const char*, const char*, int, const char* const*,
+                                             const char* const*);
+__attribute__((weak)) int nvrtcAddNameExpression(void*, const char*);
+__attribute__((weak)) int nvrtcCompileProgram(void*, int, const char* const*);
+__attribute__((weak)) int nvrtcDestroyProgram(void**);
+}
+
 namespace {
+
+/// Compiles a text at run time: by the functions that the loader found, or by those that dlsym gives.
+int compile_at_run_time(const char* library, bool linked) {
+  void* nvrtc = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!nvrtc) return 77;
+  auto create =
+      linked ? nvrtcCreateProgram : reinterpret_cast<decltype(&nvrtcCreateProgram)>(dlsym(nvrtc, "nvrtcCreateProgram"));
+  auto name = linked ? nvrtcAddNameExpression
+                     : reinterpret_cast<decltype(&nvrtcAddNameExpression)>(dlsym(nvrtc, "nvrtcAddNameExpression"));
+  auto compile = linked ? nvrtcCompileProgram
+                        : reinterpret_cast<decltype(&nvrtcCompileProgram)>(dlsym(nvrtc, "nvrtcCompileProgram"));
+  auto destroy = linked ? nvrtcDestroyProgram
+                        : reinterpret_cast<decltype(&nvrtcDestroyProgram)>(dlsym(nvrtc, "nvrtcDestroyProgram"));
+  if (!create || !name || !compile || !destroy || dlsym(nvrtc, "nvrtcNoSuchFunction")) return 3;
+  void* program = nullptr;
+  const char* text =
+      "#include \"two.h\"\ntemplate <class T> __global__ void twice(T* p) { p[threadIdx.x] *= T(TWO); }\n";
+  const char *headers[] = {"#define TWO 2\n"}, *names[] = {"two.h"};
+  if (create(&program, text, "twice.cu", 1, headers, names) != 0) return 4;
+  if (name(program, "twice<float>") != 0) return 5;
+  const char* options[] = {"--gpu-architecture=sm_90", "-std=c++17"};
+  if (compile(program, 2, options) != 0) return 6;
+  if (destroy(&program) != 0) return 7;
+  if (create(&program, "this is no C++", "wrong.cu", 0, nullptr, nullptr) != 0) return 8;
+  if (compile(program, 0, nullptr) == 0) return 9;
+  return destroy(&program);
+}
 
 const kl_recorder* recorder = nullptr;
 
@@ -61,7 +97,7 @@ void end(const kl_record_launch* launch, double seconds) {
 
 int main(int argc, char** argv) {
   std::string mode = argc > 1 ? argv[1] : "";
-  int launches = argc > 2 ? std::atoi(argv[2]) : 20;
+  int launches = argc > 2 && !mode.starts_with("nvrtc") ? std::atoi(argv[2]) : 20;
   if (mode == "stranger") return 0;  // Never touches the runtime.
   fake::Runtime runtime;
   if (mode == "ended-inside") {  // By a signal's handler, while an image is being taken.
@@ -79,6 +115,8 @@ int main(int argc, char** argv) {
     if (recorder) recorder->shutdown();
     return 0;
   }
+  if (mode == "nvrtc" || mode == "nvrtc-linked")
+    if (int failed = compile_at_run_time(argv[2], mode == "nvrtc-linked"); failed != 0) return failed;
   constexpr int kCount = 1 << 16;
   auto* data = runtime.allocate<float>(kCount);
   fake::Kernel scale("_ZN3app5scaleEPfi", {{0, 8}, {8, 4}}), shift("_ZL5shiftPf", {{0, 8}});
@@ -100,7 +138,7 @@ int main(int argc, char** argv) {
       if (mode == "killed" && i == 10) raise(SIGKILL);
     }
   };
-  run(launches);
+  if (mode != "ranks") run(launches);
 #ifdef COUNTS_ALLOCATIONS
   if (mode == "counted") {  // What is made once is there by now.
     counting = true;
@@ -119,6 +157,18 @@ int main(int argc, char** argv) {
       _exit(0);
     }
     waitpid(child, nullptr, 0);
+  }
+  if (mode == "ranks") {  // As mpirun does: ranks 0 to 3, each with one launch more than the one before.
+    for (int rank = 0; rank < 4; ++rank) {
+      if (fork() != 0) continue;
+      char number[] = {char('0' + rank), 0};
+      setenv("OMPI_COMM_WORLD_RANK", number, 1);
+      run(10 + rank);
+      if (recorder) recorder->shutdown();
+      _exit(0);
+    }
+    while (wait(nullptr) > 0) {}
+    return 0;  // A launcher: its own launches end without a word.
   }
   if (mode != "overhead") std::printf("data[0] = %g\n", double(data[0]));
   if (recorder) recorder->shutdown();

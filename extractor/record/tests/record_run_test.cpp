@@ -12,8 +12,10 @@
 
 #include "core/base/file.h"
 #include "core/model/kernel_key.h"
+#include "core/model/runtime_program.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
+#include "extractor/record/process_list.h"
 
 namespace kernelift::record {
 namespace {
@@ -213,7 +215,9 @@ TEST_F(RecordRunTest, TellsAnIdleProgramFromOneThatIsNotOurs) {
 TEST_F(RecordRunTest, GivesAForkedChildARecordingOfItsOwn) {
   auto outcome = record_application(request({"fork"}));
   ASSERT_TRUE(outcome.ok());
-  EXPECT_EQ(outcome->info.profile.at(0).count, 20u) << "the parent's launches only";
+  EXPECT_EQ(outcome->info.profile.at(0).count, 23u) << "of both";
+  ASSERT_EQ(outcome->info.processes.size(), 2u);
+  EXPECT_EQ(outcome->info.processes[0].launches + outcome->info.processes[1].launches, 46u);
   ASSERT_EQ(outcome->notes.size(), 1u);
   EXPECT_THAT(outcome->notes[0], HasSubstr("another process"));
   int others = 0;
@@ -224,6 +228,101 @@ TEST_F(RecordRunTest, GivesAForkedChildARecordingOfItsOwn) {
     ++others;
   }
   EXPECT_EQ(others, 1);
+}
+
+TEST_F(RecordRunTest, SumsUpTheRanksOfAJobAndTakesImagesOfOneOfThem) {
+  for (uint64_t wanted : {0, 2}) {
+    auto asked = request({"ranks"});
+    if (wanted > 0) asked.config.rank = wanted;
+    auto outcome = record_application(asked);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->info.rank, wanted);
+    EXPECT_EQ(outcome->info.profile.at(0).count, 10u + 11 + 12 + 13);
+    ASSERT_EQ(outcome->info.processes.size(), 4u);
+    ASSERT_EQ(outcome->profiles.size(), 4u);
+    std::set<uint64_t> ranks;
+    for (size_t i = 0; i < 4; ++i) {
+      auto& process = outcome->info.processes[i];
+      ASSERT_TRUE(process.rank);
+      ranks.insert(*process.rank);
+      EXPECT_EQ(process.images, *process.rank == wanted);
+      EXPECT_EQ(outcome->profiles[i].at(0).count, 10 + *process.rank);
+    }
+    EXPECT_EQ(ranks, (std::set<uint64_t>{0, 1, 2, 3}));
+    EXPECT_THAT(process_list(outcome->info.processes), HasSubstr("rank " + std::to_string(wanted)));
+    auto kept = Capture::open(outcome->folder);
+    ASSERT_TRUE(kept.ok());
+    EXPECT_FALSE(kept->instances().empty());
+    EXPECT_EQ(kept->info().profile.at(0).count, 46u) << "what is read later are the sums, too";
+    EXPECT_EQ(kept->info().processes.size(), 4u);
+    for (auto& other : fs::directory_iterator(outcome->folder / "processes"))
+      EXPECT_TRUE(Capture::open(other.path())->instances().empty()) << "profiled only";
+  }
+  auto nobody = request({"ranks"});
+  nobody.config.rank = 9;
+  auto outcome = record_application(nobody);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome->folder.empty());
+  EXPECT_EQ(outcome->info.processes.size(), 4u);
+}
+
+TEST_F(RecordRunTest, TellsProcessesWithoutARankByTheirOrder) {
+  auto child = request({"fork"});
+  child.config.rank = 1;
+  auto outcome = record_application(child);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  ASSERT_EQ(outcome->info.processes.size(), 2u);
+  for (auto& process : outcome->info.processes) EXPECT_EQ(process.images, process.launches == 6u);
+  EXPECT_EQ(Capture::open(outcome->folder)->instances().at(0).launch_index, 0u);
+}
+
+TEST_F(RecordRunTest, AProgramThatAScriptRunsSeveralTimesIsOneRecording) {
+  auto script = request({});
+  script.command = {"/bin/sh", "-c", std::string("for n in 7 9 11; do ") + FAKE_APPLICATION + " run $n; done"};
+  auto outcome = record_application(script);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_EQ(outcome->info.profile.at(0).count, 27u);
+  ASSERT_EQ(outcome->info.processes.size(), 3u);
+  for (auto& process : outcome->info.processes)
+    EXPECT_EQ(process.images, process.command.back() == "11") << "of like processes the one that took most time";
+}
+
+TEST(ProcessList, ASetupThatHardlyUsesTheDeviceDoesNotCountAsRunTime) {
+  CaptureInfo setup, first, second;
+  setup.run_seconds = 100, setup.profile = {{"k", "", 1, 1, 1, 1, 1, {}}};
+  first.run_seconds = 4, first.rank = 1, first.profile = {{"k", "", 10, 3e6, 1, 2, 3, {}}};
+  second.run_seconds = 6, second.rank = 0, second.profile = {{"k", "", 10, 5e6, 1, 2, 4, {}}};
+  auto sum = sum_of({setup, first, second}, {"process-1", "process-2", "process-3"}, 1);
+  EXPECT_EQ(sum.run_seconds, 10);
+  EXPECT_EQ(sum.profile.at(0).total_us, 8e6 + 1);
+  EXPECT_EQ(sum.rank, 1u);
+  std::string text = process_list(sum.processes);
+  EXPECT_LT(text.find("rank 0"), text.find("rank 1"));
+  EXPECT_LT(text.find("rank 1"), text.find("process-1"));
+  EXPECT_EQ(process_list({sum.processes[0]}), "") << "one process needs no list";
+}
+
+TEST_F(RecordRunTest, KeepsWhatNvrtcCompilesHoweverTheProcessFoundIt) {
+  if (!fs::exists(NVRTC)) GTEST_SKIP() << NVRTC << " is not installed";
+  for (auto mode : {"nvrtc", "nvrtc-linked"}) {
+    SCOPED_TRACE(mode);
+    auto compiling = request({mode, NVRTC});
+    compiling.nvrtc_library = NVRTC_RECORDER_LIBRARY;
+    auto outcome = record_application(compiling);
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    ASSERT_EQ(outcome->application.exit_code, 0) << "which step failed";
+    EXPECT_EQ(outcome->programs, 1u) << "not the one that does not compile";
+    auto programs = runtime_programs(outcome->folder);
+    ASSERT_EQ(programs.size(), 1u);
+    EXPECT_EQ(programs[0].name, "twice.cu");
+    EXPECT_THAT(programs[0].source, HasSubstr("T(TWO)"));
+    EXPECT_EQ(programs[0].headers.at("two.h"), "#define TWO 2\n");
+    EXPECT_THAT(programs[0].options, ::testing::ElementsAre("--gpu-architecture=sm_90", "-std=c++17"));
+    EXPECT_EQ(programs[0].names.at("twice<float>"), "_Z5twiceIfEvPT_");
+    EXPECT_THAT(programs[0].image, HasSubstr("_Z5twiceIfEvPT_"));
+    EXPECT_THAT(programs[0].caller, HasSubstr("kernelift_fake_application"));
+    EXPECT_THAT(programs[0].command, ::testing::Contains(NVRTC));
+  }
 }
 
 TEST_F(RecordRunTest, PassesTheExitCodeOn) {
@@ -300,6 +399,12 @@ void expect_needs_only_libc(const char* library) {
 TEST(RecorderLibrary, ExportsItsEntriesAndNeedsNoNewGlibc) {
   expect_good_guest(RECORDER_LIBRARY, {"kernelift_recorder_attach", "InitializeInjectionNvtx2"});
   expect_needs_only_libc(RECORDER_LIBRARY);
+}
+
+TEST(NvrtcRecorderLibrary, ExportsItsEntriesAndNeedsNoNewGlibc) {
+  expect_good_guest(NVRTC_RECORDER_LIBRARY, {"nvrtcCreateProgram", "nvrtcAddNameExpression", "nvrtcCompileProgram",
+                                             "nvrtcDestroyProgram", "dlsym"});
+  expect_needs_only_libc(NVRTC_RECORDER_LIBRARY);
 }
 
 #if defined(CUDA_RECORDER_LIBRARY)

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "extractor/record/shared_mapping.h"
+
 namespace kernelift::record {
 
 Classified classify(const CudaDriver& driver, uint64_t address) {
@@ -51,6 +53,16 @@ void Allocations::borrowed(uint64_t address) {
   borrowed_.insert(address);
 }
 
+void Allocations::imported(uint64_t handle) {
+  std::lock_guard lock(mutex_);
+  imported_.insert(handle);
+}
+
+bool Allocations::is_imported(uint64_t handle) const {
+  std::lock_guard lock(mutex_);
+  return imported_.contains(handle);
+}
+
 bool Allocations::borrowed_within(uint64_t address, uint64_t size) const {
   std::lock_guard lock(mutex_);
   auto first = borrowed_.lower_bound(address);
@@ -75,6 +87,7 @@ void Allocations::unmapped(uint64_t address, uint64_t size) {
   std::lock_guard lock(mutex_);
   auto from = mapped_.lower_bound(address), to = mapped_.lower_bound(address + size);
   mapped_.erase(from, to);
+  borrowed_.erase(borrowed_.lower_bound(address), borrowed_.lower_bound(address + size));
   ++version_;
 }
 
@@ -146,6 +159,7 @@ Effect effect_of(uint32_t cbid) {
     case KL_CBID(cuIpcOpenMemHandle):
     case KL_CBID(cuIpcOpenMemHandle_v2):
     case KL_CBID(cuMemPoolImportPointer):
+    case KL_CBID(cuMemImportFromShareableHandle):
     case KL_CBID(cuMemMap):
     case KL_CBID(cuMemAddressReserve): return Effect::Gives;
     case KL_CBID(cuMemFree_v2):
@@ -187,14 +201,18 @@ void note_given(uint32_t cbid, const void* parameters, CUcontext context, Alloca
     case KL_CBID(cuMemHostRegister):
     case KL_CBID(cuMemHostRegister_v2): {
       auto& p = KL_PARAMETERS(cuMemHostRegister);
+      if (is_shared_mapping(number(p.p), p.bytesize)) into.borrowed(number(p.p));
       return into.added(number(p.p), p.bytesize, MemoryKind::HostMapped, context);
     }
     // How large it is only the driver knows, which is asked when a launch has its address.
     case KL_CBID(cuIpcOpenMemHandle):
     case KL_CBID(cuIpcOpenMemHandle_v2): return into.borrowed(*KL_PARAMETERS(cuIpcOpenMemHandle).pdptr);
     case KL_CBID(cuMemPoolImportPointer): return into.borrowed(*KL_PARAMETERS(cuMemPoolImportPointer).ptr_out);
+    case KL_CBID(cuMemImportFromShareableHandle):
+      return into.imported(*KL_PARAMETERS(cuMemImportFromShareableHandle).handle);
     case KL_CBID(cuMemMap): {
       auto& p = KL_PARAMETERS(cuMemMap);
+      if (into.is_imported(p.handle)) into.borrowed(p.ptr);
       return into.mapped(p.ptr, p.size);
     }
     case KL_CBID(cuMemAddressReserve): {

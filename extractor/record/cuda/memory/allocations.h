@@ -36,8 +36,11 @@ class Allocations {
   void unmapped(uint64_t address, uint64_t size);
   void reserved(uint64_t address, uint64_t size);
   void unreserved(uint64_t address);
-  /// Another process's memory begins there, as far as it can be seen here.
+  /// Another process's memory, or memory shared with it, begins there, as far as it can be seen here.
   void borrowed(uint64_t address);
+  /// A handle that came from outside of this process: what is mapped by it is borrowed.
+  void imported(uint64_t handle);
+  bool is_imported(uint64_t handle) const;
   bool borrowed_within(uint64_t address, uint64_t size) const;
   /// What was allocated in it went with it.
   void context_gone(CUcontext context);
@@ -53,7 +56,7 @@ class Allocations {
   };
   std::map<uint64_t, Owned> live_;                  ///< By address.
   std::map<uint64_t, uint64_t> mapped_, reserved_;  ///< Address to size.
-  std::set<uint64_t> borrowed_;
+  std::set<uint64_t> borrowed_, imported_;
   uint64_t version_ = 1, made_version_ = 0, made_variables_ = 0;
   std::shared_ptr<const AllocationMap> made_;
 };
