@@ -7,6 +7,7 @@
 #include "tuner/compiler/flag_proposer.h"
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/inherit/inherited_proposer.h"
+#include "tuner/inherit/pattern_proposer.h"
 #include "tuner/source/chain_proposer.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/template_proposer.h"
@@ -16,6 +17,10 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr std::string_view kAllRules = "all";  ///< In place of the rules' names.
+
+bool is_left_out(const TierOptions& options, std::string_view rule) {
+  return std::ranges::find(options.without_rules, rule) != options.without_rules.end();
+}
 
 }  // namespace
 
@@ -52,20 +57,27 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   KERNELIFT_TRY(check_rules(options.without_rules));
   if (!options.templates.empty())
     proposers.push_back(std::make_unique<TemplateProposer>(mep, options.templates, wanted("params"), options.seed));
-  if (wanted("source")) {
-    std::vector<std::string> arguments;
+  std::vector<std::string> arguments;
+  if (wanted("source"))
     for (auto& set : options.clang_arguments) {
       arguments = set;
       if (KernelSource::parse(source, set).ok()) break;
     }
-    RuleContext context = RuleContext::of(mep);
-    context.bound = bound, context.on_cpu = options.on_cpu;
+  RuleContext context = RuleContext::of(mep);
+  context.bound = bound, context.on_cpu = options.on_cpu;
+  if (options.patterns) {
+    auto without = [&](const Step& step) {
+      return !step.rule.empty() && (is_left_out(options, step.rule) || is_left_out(options, kAllRules));
+    };
+    std::erase_if(options.patterns->offers, [&](auto& one) { return std::ranges::any_of(one.chain, without); });
+    if (!options.patterns->offers.empty())
+      proposers.push_back(std::make_unique<PatternProposer>(mep, options.patterns, options.tiers,
+                                                            ChainProposer(mep, context, arguments, {})));
+  }
+  if (wanted("source")) {
     std::vector<Chain> chains = options.chains;
-    for (auto& chain : chains)
-      std::erase_if(chain.steps, [&](auto& step) {
-        return std::ranges::find(options.without_rules, step.rule) != options.without_rules.end();
-      });
-    const bool rules = std::ranges::find(options.without_rules, kAllRules) == options.without_rules.end();
+    for (auto& chain : chains) std::erase_if(chain.steps, [&](auto& step) { return is_left_out(options, step.rule); });
+    const bool rules = !is_left_out(options, kAllRules);
     if (rules && !chains.empty())
       proposers.push_back(std::make_unique<ChainProposer>(mep, context, arguments, std::move(chains)));
     if (rules)

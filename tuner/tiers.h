@@ -5,6 +5,7 @@
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "tuner/inherit/earlier_search.h"
+#include "tuner/inherit/pattern_proposer.h"
 #include "tuner/proposer.h"
 #include "tuner/source/chain.h"
 #include "tuner/source/llm/llm_proposer.h"
@@ -28,6 +29,8 @@ struct TierOptions {
   std::optional<KernelFacts> facts;
   /// Earlier runs of the kernel, from which the search begins; null: none.
   std::shared_ptr<const std::vector<EarlierSearch>> earlier = nullptr;
+  /// What helped similar kernels of other applications, tried first; null: nothing.
+  std::shared_ptr<InheritedPatterns> patterns = nullptr;
 };
 
 /// "source,params" as a list; a usage error names an unknown tier.
