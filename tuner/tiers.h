@@ -25,6 +25,7 @@ struct TierOptions {
   /// Written by hand; each as candidate_of_template() makes it, with a step of Step::Origin::Template.
   std::vector<Candidate> templates = {};
   std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
+  bool keep_precision = false;                  ///< Nothing is tried that lowers the precision of results.
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
   /// Earlier runs of the kernel, from which the search begins; null: none.

@@ -374,7 +374,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   tuner::TierOptions tier = tier_options(options, mep, folder, tiers);
   KERNELIFT_TRY(options.search.check());
   KERNELIFT_ASSIGN(auto llm, options.search.model());
-  tier.without_rules = options.search.without_rules;
+  tier.without_rules = options.search.without_rules, tier.keep_precision = options.search.keep_precision;
   for (auto& name : options.try_first) {
     KERNELIFT_ASSIGN(auto chain, chain_of(name, context.state_folder()));
     if (chain) tier.chains.push_back(std::move(*chain));

@@ -1,0 +1,2 @@
+#pragma once
+void scale_rows(const float* in, float* out, int rows, int columns);
