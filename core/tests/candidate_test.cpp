@@ -138,13 +138,14 @@ TEST(Candidate, HasOneRecipe) {
   candidate.recipe.level = "O1";
   candidate.reset_recipe();
   EXPECT_TRUE(candidate.recipe.is_default());
+  EXPECT_EQ(candidate.steps.size(), 3u);
+  EXPECT_EQ(candidate.steps.back().origin, Step::Origin::Model);
   // What the application's compiler can follow stays.
   candidate.recipe.level = "O1", candidate.recipe.unit_flags.fast_math = true;
   EXPECT_FALSE(candidate.recipe.of_application());
   candidate.reset_recipe();
   EXPECT_TRUE(candidate.recipe.of_application() && candidate.recipe.unit_flags.fast_math);
-  EXPECT_EQ(candidate.steps.size(), 3u);
-  EXPECT_EQ(candidate.steps.back().origin, Step::Origin::Model);
+  EXPECT_EQ(candidate.steps.back().summary, "-use_fast_math");
 }
 
 TEST(Candidate, WithoutStepsHasItsNoteAsTheOnlyStep) {
