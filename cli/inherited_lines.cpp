@@ -35,4 +35,37 @@ std::vector<std::string> inherited_lines(const Json& inherited) {
   return lines;
 }
 
+std::vector<std::string> pattern_lines(const Json& patterns) {
+  std::vector<std::string> lines;
+  auto read = reading("patterns", [&] {
+    for (auto& one : patterns.at("tried")) {
+      char text[160];
+      const bool ok = one.at("outcome") == "ok";
+      std::snprintf(text, sizeof text, ": %.3fx there, %s", one.at("gain_there").get<double>(),
+                    ok ? "" : one.at("outcome").get<std::string>().c_str());
+      std::string here = text;
+      if (ok) {
+        std::snprintf(text, sizeof text, "at least %.3fx", one.at("gain_here").get<double>());
+        here += text;
+      }
+      std::snprintf(text, sizeof text, " (%s, %.0f %% alike)", one.at("architecture").get<std::string>().c_str(),
+                    100 * one.at("similarity").get<double>());
+      lines.push_back("Pattern of '" + one.at("kernel").get<std::string>() + "'" + text + ", " +
+                      one.at("chain").get<std::string>() + here + " here, candidate #" +
+                      std::to_string(one.at("candidate").get<int64_t>()) +
+                      (one.at("whole").get<bool>() ? "" : "; only a part of it applied"));
+    }
+    if (const auto after = patterns.at("evaluations").get<size_t>(); after > 0) {
+      char text[96];
+      std::snprintf(text, sizeof text, " of its best (%.3fx) after ", patterns.at("best").get<double>());
+      lines.push_back("This run was within " +
+                      std::to_string(static_cast<int>(100 * patterns.at("within").get<double>())) + " %" + text +
+                      counted(after, "candidate"));
+    }
+    return true;
+  });
+  if (!read.ok()) lines.clear();
+  return lines;
+}
+
 }  // namespace kernelift::cli

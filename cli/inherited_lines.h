@@ -1,5 +1,5 @@
-// What a run inherited from earlier ones and what that saved, in sentences; from the JSON document that `tune` keeps in
-// the run (docs/formats.md).
+// What a run inherited from earlier ones and from the library of patterns, and what that saved, in sentences; from the
+// JSON documents that `tune` keeps in the run (docs/formats.md).
 #pragma once
 #include <string>
 #include <vector>
@@ -10,5 +10,7 @@ namespace kernelift::cli {
 
 /// Nothing for a document of another form.
 std::vector<std::string> inherited_lines(const Json& inherited);
+/// The same of the library of patterns.
+std::vector<std::string> pattern_lines(const Json& patterns);
 
 }  // namespace kernelift::cli

@@ -34,6 +34,8 @@ std::vector<std::string> SearchOptions::words() const {
   std::snprintf(text, sizeof text, "%.17g", tolerance);
   if (tolerance > 0) words.insert(words.end(), {"--tolerance", text});
   for (auto& rule : without_rules) words.insert(words.end(), {"--without-rule", rule});
+  if (keep_precision) words.emplace_back("--keep-precision");
+  if (!patterns.empty()) words.insert(words.end(), {"--patterns", patterns});
   return words;
 }
 
@@ -72,6 +74,11 @@ void add_search(CLI::App& app, SearchOptions& options) {
   app.add_option("--without-rule", options.without_rules,
                  "Names of rewrite rules that are not tried, separated by commas; all: none is")
       ->delimiter(',');
+  app.add_flag("--keep-precision", options.keep_precision,
+               "Try nothing that lowers the precision of results by itself: neither fast math nor narrower types");
+  app.add_option("--patterns", options.patterns,
+                 "Library of what helped kernels of other applications: tried first, and added to; none: no library "
+                 "(default: patterns.json in $XDG_DATA_HOME/kernelift, and what Kernelift comes with)");
 }
 
 }  // namespace kernelift::cli

@@ -16,6 +16,8 @@ struct SearchOptions {
   int64_t llm_calls = 40, llm_tokens = 2'000'000;
   double tolerance = 0;                    ///< Relative; 0: derived from the original.
   std::vector<std::string> without_rules;  ///< By name.
+  bool keep_precision = false;             ///< Nothing is tried that lowers the precision of results.
+  std::string patterns;                    ///< The library's file, or "none"; empty: the user's.
 
   /// A usage Error if any of them cannot be read.
   Status check() const;

@@ -113,12 +113,13 @@ function(kernelift_bench name)
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} benchmark::benchmark)
 endfunction()
 
-# Links in the build tree reproduce the installed layout: bin/ beside lib/kernelift/{headers,clang,templates,prompts,skills,hostile,runtime}.
+# Links in the build tree reproduce the installed layout: bin/ beside lib/kernelift/{headers,clang,templates,prompts,patterns,skills,hostile,runtime}.
 set(KERNELIFT_DATA_DIR ${CMAKE_BINARY_DIR}/lib/kernelift)
 file(MAKE_DIRECTORY ${KERNELIFT_DATA_DIR}/runtime)
 file(CREATE_LINK ${KERNELIFT_ROOT}/core/compiler/headers ${KERNELIFT_DATA_DIR}/headers SYMBOLIC)
 file(CREATE_LINK ${KERNELIFT_CLANG_RESOURCE_DIR} ${KERNELIFT_DATA_DIR}/clang SYMBOLIC)
 file(CREATE_LINK ${KERNELIFT_ROOT}/mep-templates ${KERNELIFT_DATA_DIR}/templates SYMBOLIC)
 file(CREATE_LINK ${KERNELIFT_ROOT}/tuner/source/prompts ${KERNELIFT_DATA_DIR}/prompts SYMBOLIC)
+file(CREATE_LINK ${KERNELIFT_ROOT}/tuner/inherit/shipped ${KERNELIFT_DATA_DIR}/patterns SYMBOLIC)
 file(CREATE_LINK ${KERNELIFT_ROOT}/skills ${KERNELIFT_DATA_DIR}/skills SYMBOLIC)
 file(CREATE_LINK ${KERNELIFT_ROOT}/tests/hostile ${KERNELIFT_DATA_DIR}/hostile SYMBOLIC)

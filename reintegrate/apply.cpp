@@ -25,6 +25,7 @@
 #include "reintegrate/app_commands.h"
 #include "reintegrate/embed/launch_counts.h"
 #include "reintegrate/evidence.h"
+#include "reintegrate/flags/flag_watch.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/patch_series.h"
 #include "reintegrate/patch/text_diff.h"
@@ -44,9 +45,8 @@ constexpr double kPredictionFallsShort = 2;
 /// A gain of this size shows beside any usual noise. For smaller gains the noise is measured first, by this many runs.
 constexpr double kPlainGain = 0.1;
 constexpr size_t kFewestNoiseRuns = 3, kMostNoiseRuns = 9;
-constexpr double kNoiseTime = 0.1;  ///< Fraction of the trial's time limit that the noise runs may take.
-/// Longest time without a line of progress while runs are timed.
-constexpr std::chrono::seconds kSilence{10};
+constexpr double kNoiseTime = 0.1;            ///< Fraction of the trial's time limit that the noise runs may take.
+constexpr std::chrono::seconds kSilence{10};  ///< Longest time without a line of progress while runs are timed.
 
 struct Stop {
   ApplyOutcome outcome;
@@ -91,8 +91,7 @@ class Apply {
     return write_json(journal_->folder() / "report.json", to_json(report_));
   }
 
-  /// One for each kernel.
-  fs::path certificate_file(size_t kernel) const {
+  fs::path certificate_file(size_t kernel) const {  // One for each kernel.
     return journal_->folder() /
            (kernel == 0 ? "certificate.json" : "certificate-" + std::to_string(kernel + 1) + ".json");
   }
@@ -334,12 +333,15 @@ class Apply {
     original_is_built_ = false;
     KERNELIFT_ASSIGN(std::optional<Stop> refused_by_hooks, try_hooks());
     if (refused_by_hooks) return refused_by_hooks;
+    const FlagWatch watch = watch_flags(r_.state, kernels_);
     say("building with the patch");
     KERNELIFT_ASSIGN(CommandOutcome built, commands_->run("build-patched", r_.build, longest()));
     if (built.interrupted) return stopped();
     if (!built.ok)
       return std::optional(
           Stop{ApplyOutcome::BuildFailed, "the application does not build with the patch: " + built.why});
+    if (std::string astray = watch.astray(); !astray.empty())
+      return std::optional(Stop{ApplyOutcome::NotBuilt, std::move(astray)});
     KERNELIFT_ASSIGN(Listing with_patch, list_files(roots_, {r_.state}));
     say("checking with the patch");
     launches_.read(false);

@@ -66,7 +66,7 @@ EmbeddedGain embedded_gain(const tuner::RunTrial& trial) {
   if (!figures.device.starts_with("cuda")) return {};  // Only NVIDIA GPUs run PTX.
   // The counters hold the comparison with the application's own code. A recipe can be compiled by the tuner's compiler
   // only, and until it is confirmed it has been timed against clang's build of the original.
-  if (trial.candidate.recipe.is_default() || trial.confirmed)
+  if (trial.applicable() || trial.confirmed)
     return figures.embedded ? EmbeddedGain{figures.embedded->speedup, figures.embedded->speedup_low} : EmbeddedGain();
   return {figures.speedup(), figures.speedup_low()};
 }

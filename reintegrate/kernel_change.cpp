@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reintegrate/evidence.h"
+#include "reintegrate/flags/build_line.h"
 
 namespace kernelift::reintegrate {
 
@@ -17,6 +18,16 @@ Prediction predicted_together(const std::vector<const KernelChange*>& changes) {
     after += one.kernel_share / equivalent_gain(one.kernel_gain, one.kernel_share, one.others);
   }
   return {before / after, std::min(before, 1.0)};
+}
+
+FlagWatch watch_flags(const std::filesystem::path& state, const std::vector<const KernelChange*>& changes) {
+  FlagWatch watch(state / "compile_commands.json");
+  for (auto* change : changes) {
+    const UnitFlags& flags = change->candidate.recipe.unit_flags;
+    if (flags.is_default() || change->embedded) continue;
+    if (auto unit = CompiledUnit::of(change->mep); unit.ok()) watch.expect(unit->unit, flags.nvcc_words());
+  }
+  return watch;
 }
 
 CommittedKernel committed_kernel(const KernelChange& change, const SourcePatch& step, bool guards) {

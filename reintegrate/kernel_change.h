@@ -12,6 +12,7 @@
 #include "reintegrate/apply_report.h"
 #include "reintegrate/commit_message.h"
 #include "reintegrate/embed/embedded_code.h"
+#include "reintegrate/flags/flag_watch.h"
 #include "reintegrate/patch/source_patch.h"
 
 namespace kernelift::reintegrate {
@@ -32,6 +33,9 @@ struct KernelChange {
 
 /// What is predicted of all changes together; nothing if it is not known of one of them.
 Prediction predicted_together(const std::vector<const KernelChange*>& changes);
+
+/// For the build with these changes: where the flags that they give to files arrive. Reads the commands of before.
+FlagWatch watch_flags(const std::filesystem::path& state, const std::vector<const KernelChange*>& changes);
 
 /// What a commit message says of the change. `step`: its patch; `guards`: launches ask the premise of a proof.
 CommittedKernel committed_kernel(const KernelChange& change, const SourcePatch& step, bool guards);

@@ -6,7 +6,9 @@
 
 #include "tuner/compiler/flag_proposer.h"
 #include "tuner/compiler/pass_proposer.h"
+#include "tuner/compiler/unit_flag_proposer.h"
 #include "tuner/inherit/inherited_proposer.h"
+#include "tuner/inherit/pattern_proposer.h"
 #include "tuner/source/chain_proposer.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/template_proposer.h"
@@ -16,6 +18,24 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr std::string_view kAllRules = "all";  ///< In place of the rules' names.
+
+/// The rules whose results are less precise by design; others only round in another order.
+constexpr std::string_view kLessPrecise[] = {"float_literals", "double_to_float", "fast_math", "reciprocal"};
+
+bool is_left_out(const TierOptions& options, std::string_view rule) {
+  if (options.keep_precision && std::ranges::find(kLessPrecise, rule) != std::end(kLessPrecise)) return true;
+  return std::ranges::find(options.without_rules, rule) != options.without_rules.end();
+}
+
+std::vector<std::string> rules_left_out(const TierOptions& options) {
+  std::vector<std::string> names;
+  for (auto* rule : all_rules())
+    if (is_left_out(options, rule->name)) names.emplace_back(rule->name);
+  return names;
+}
+
+/// Of patterns that need them, too.
+bool is_precise(const Recipe& recipe) { return recipe.fast_math.empty() && !recipe.unit_flags.fast_math; }
 
 }  // namespace
 
@@ -52,25 +72,34 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   KERNELIFT_TRY(check_rules(options.without_rules));
   if (!options.templates.empty())
     proposers.push_back(std::make_unique<TemplateProposer>(mep, options.templates, wanted("params"), options.seed));
-  if (wanted("source")) {
-    std::vector<std::string> arguments;
+  std::vector<std::string> arguments;
+  if (wanted("source"))
     for (auto& set : options.clang_arguments) {
       arguments = set;
       if (KernelSource::parse(source, set).ok()) break;
     }
-    RuleContext context = RuleContext::of(mep);
-    context.bound = bound, context.on_cpu = options.on_cpu;
+  RuleContext context = RuleContext::of(mep);
+  context.bound = bound, context.on_cpu = options.on_cpu;
+  if (options.patterns) {
+    auto without = [&](const Step& step) {
+      return !step.rule.empty() && (is_left_out(options, step.rule) || is_left_out(options, kAllRules));
+    };
+    std::erase_if(options.patterns->offers, [&](auto& one) {
+      return std::ranges::any_of(one.chain, without) || (options.keep_precision && !is_precise(one.recipe));
+    });
+    if (!options.patterns->offers.empty())
+      proposers.push_back(std::make_unique<PatternProposer>(mep, options.patterns, options.tiers,
+                                                            ChainProposer(mep, context, arguments, {})));
+  }
+  if (wanted("source")) {
     std::vector<Chain> chains = options.chains;
-    for (auto& chain : chains)
-      std::erase_if(chain.steps, [&](auto& step) {
-        return std::ranges::find(options.without_rules, step.rule) != options.without_rules.end();
-      });
-    const bool rules = std::ranges::find(options.without_rules, kAllRules) == options.without_rules.end();
+    for (auto& chain : chains) std::erase_if(chain.steps, [&](auto& step) { return is_left_out(options, step.rule); });
+    const bool rules = !is_left_out(options, kAllRules);
     if (rules && !chains.empty())
       proposers.push_back(std::make_unique<ChainProposer>(mep, context, arguments, std::move(chains)));
     if (rules)
       proposers.push_back(
-          std::make_unique<RuleProposer>(std::move(context), std::move(arguments), options.without_rules));
+          std::make_unique<RuleProposer>(std::move(context), std::move(arguments), rules_left_out(options)));
     if (options.llm) {
       KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
       proposers.push_back(std::move(model));
@@ -89,7 +118,9 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   if (wanted("params"))
     proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed, std::move(earlier)));
   if (wanted("compiler")) {
-    proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed, bound));
+    proposers.push_back(
+        std::make_unique<UnitFlagProposer>(UnitFlagProposer::Options{bound, options.on_cpu, options.keep_precision}));
+    proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed, bound, options.keep_precision));
     proposers.push_back(std::make_unique<PassProposer>(options.seed));
   }
   return proposers;

@@ -5,6 +5,7 @@
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
 #include "tuner/inherit/earlier_search.h"
+#include "tuner/inherit/pattern_proposer.h"
 #include "tuner/proposer.h"
 #include "tuner/source/chain.h"
 #include "tuner/source/llm/llm_proposer.h"
@@ -24,10 +25,13 @@ struct TierOptions {
   /// Written by hand; each as candidate_of_template() makes it, with a step of Step::Origin::Template.
   std::vector<Candidate> templates = {};
   std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
+  bool keep_precision = false;                  ///< Nothing is tried that lowers the precision of results.
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
   /// Earlier runs of the kernel, from which the search begins; null: none.
   std::shared_ptr<const std::vector<EarlierSearch>> earlier = nullptr;
+  /// What helped similar kernels of other applications, tried first; null: nothing.
+  std::shared_ptr<InheritedPatterns> patterns = nullptr;
 };
 
 /// "source,params" as a list; a usage error names an unknown tier.

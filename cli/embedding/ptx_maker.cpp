@@ -33,7 +33,7 @@ std::string reason(const tuner::RunTrial& trial) {
   const Verdict& figures = trial.figures();
   double gain = figures.embedded ? figures.embedded->speedup : 0;
   std::string times = gain > 0 ? factor(gain) + " times as fast as the application's own" : "";
-  if (!trial.candidate.recipe.is_default())
+  if (!trial.applicable())
     return "the gain is in how the kernel is compiled (" + trial.candidate.recipe.text() +
            "), for which nvcc has no equivalent" + (gain > 0 ? ": it is " + times : "") + ".";
   std::string ours = gain > 0 ? "code " + times : "faster code";

@@ -11,6 +11,7 @@
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/text_diff.h"
 #include "tuner/inherit/earlier_search.h"
+#include "tuner/inherit/pattern_library.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
 #include "tuner/store/run.h"
 #include "tuner/tuner.h"
@@ -174,6 +175,8 @@ Result<ReportData> gather_report(const fs::path& file) {
   data.place = kernel.place, data.proof = kernel.proof, data.not_tried = kernel.not_tried;
   KERNELIFT_ASSIGN(std::string inherited, run.get_state(tuner::kInheritedState));
   data.inherited = inherited_lines(Json::parse(inherited, nullptr, false));
+  KERNELIFT_ASSIGN(std::string patterns, run.get_state(tuner::kPatternState));
+  std::ranges::move(pattern_lines(Json::parse(patterns, nullptr, false)), std::back_inserter(data.inherited));
   // Fidelity belongs to the MEP: there may have been another replay since the run.
   if (auto replays = read_fidelity(run.meta().mep); replays.ok())
     for (auto& replay : *replays) data.fidelity.push_back(replay.text());

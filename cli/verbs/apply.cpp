@@ -79,11 +79,12 @@ Status keep_only(int64_t id, reintegrate::RunOffer& offer, const tuner::Run& run
                      counted(trials.size(), "candidate"));
 }
 
-/// The build command for the CPU device: it runs under the compiler wrappers, like the build that was recorded.
-Result<std::string> through_wrappers(const std::string& line, const std::filesystem::path& state) {
+/// The build command, whose compile commands are logged; for the CPU device it runs under the compiler wrappers, like
+/// the build that was recorded.
+Result<std::string> logged(const std::string& line, const char* device, const std::filesystem::path& state) {
   KERNELIFT_ASSIGN(std::filesystem::path kernelift, executable());
   return join_command(
-      {kernelift.string(), "build", "--device", "cpu", "--state", state.string(), "--", "sh", "-c", line});
+      {kernelift.string(), "build", "--device", device, "--state", state.string(), "--", "sh", "-c", line});
 }
 
 Result<Exit> report_restoration(const Context& context, const Result<reintegrate::Restoration>& restored,
@@ -204,8 +205,11 @@ class RunToApply {
     const bool cpu =
         context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
     request.build = options.build, request.on_cpu = cpu;
-    if (cpu && !options.build.empty()) {
-      KERNELIFT_ASSIGN(request.build, through_wrappers(options.build, state));
+    // Whether flags arrive that a patch gives to a file is seen in the log.
+    const bool flags = std::ranges::any_of(offer.promising,
+                                           [](auto& trial) { return !trial.candidate.recipe.unit_flags.is_default(); });
+    if ((cpu || flags) && !options.build.empty()) {
+      KERNELIFT_ASSIGN(request.build, logged(options.build, cpu ? "cpu" : "cuda", state));
     }
     KERNELIFT_ASSIGN(auto metric, options.measure.metric());
     set_commands(options.run, options.check, metric, offer);

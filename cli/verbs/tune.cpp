@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <sstream>
 
 #include "cli/duration.h"
 #include "cli/inherited_lines.h"
 #include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
+#include "cli/pattern_session.h"
 #include "cli/progress_line.h"
 #include "cli/search_options.h"
 #include "cli/verbs.h"
@@ -121,6 +123,15 @@ Result<tuner::Run> resume_run(const Options& options, const Context& context, co
 
 bool on_cpu(const Context& context) {
   return context.device == "cpu" || (context.device == "auto" && !record::has_nvidia_driver());
+}
+
+/// The architecture of the GPU on which candidates run, "sm_90": devices name it, and if none does, the build.
+std::string architecture_of(const Mep& mep, const std::optional<KernelFacts>& facts, bool on_cpu) {
+  if (on_cpu) return "cpu";
+  std::istringstream words(facts ? facts->device : mep.captured_on);
+  for (std::string word; words >> word;)
+    if (word.starts_with("sm_")) return word.substr(0, word.find(','));
+  return mep.architecture;
 }
 
 Result<tuner::Run> create_run(const Context& context, const fs::path& folder, const Mep& mep,
@@ -343,6 +354,10 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
     document["inherited"] = Json::parse(*inherited, nullptr, false);
     for (auto& line : inherited_lines(document["inherited"])) context.say(line);
   }
+  if (auto patterns = run.get_state(tuner::kPatternState); patterns.ok() && !patterns->empty()) {
+    document["patterns"] = Json::parse(*patterns, nullptr, false);
+    for (auto& line : pattern_lines(document["patterns"])) context.say(line);
+  }
   context.emit(document);
   return report.gained(report.best) ? Exit::Done : Exit::No;
 }
@@ -359,7 +374,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   tuner::TierOptions tier = tier_options(options, mep, folder, tiers);
   KERNELIFT_TRY(options.search.check());
   KERNELIFT_ASSIGN(auto llm, options.search.model());
-  tier.without_rules = options.search.without_rules;
+  tier.without_rules = options.search.without_rules, tier.keep_precision = options.search.keep_precision;
   for (auto& name : options.try_first) {
     KERNELIFT_ASSIGN(auto chain, chain_of(name, context.state_folder()));
     if (chain) tier.chains.push_back(std::move(*chain));
@@ -392,6 +407,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, context.device));
   // Comes before the evaluator's workers and threads exist, because it forks runners of its own.
   tier.facts = profile_original(mep, folder, context, tuning.seconds);
+  PatternSession patterns(context, options.search.patterns, mep, folder);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
   if (std::string only = evaluator->only_as_built(); !only.empty()) {
     context.note("  " + only);
@@ -408,6 +424,10 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   tuner::Run& run = *resumed;
   if (auto known = evaluator->kernel_facts()) tier.facts = known;
+  auto inherited =
+      patterns.inherit(architecture_of(mep, tier.facts, on_cpu(context)),
+                       tier.facts ? tuner::bound_by(*tier.facts) : tuner::Bound::Unknown, tuning.evaluations);
+  if (!options.resume) tier.patterns = std::move(inherited);
   if (llm) {
     if (tier.facts) {
       const sandbox::Diagnosis diagnosis = sandbox::diagnose(*tier.facts);
@@ -441,6 +461,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   std::signal(SIGHUP, SIG_DFL);
   if (!report.ok()) return std::move(report).error();
   if (tier.earlier) KERNELIFT_TRY(keep_inherited(run, *tier.earlier));
+  KERNELIFT_TRY(patterns.keep(run));
   Exit answer = conclude(*report, run, mep, context);
   if (report->interrupted) {
     context.note("Interrupted; everything measured is stored. Continue with: " + std::string(context.arguments[0]) +

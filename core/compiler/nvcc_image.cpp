@@ -153,7 +153,8 @@ std::string NvccCompiler::command_text() const {
   return join_command(words);
 }
 
-CompileReply NvccCompiler::compile(const std::string& source, const std::vector<std::string>& kernels) const {
+CompileReply NvccCompiler::compile(const std::string& source, const std::vector<std::string>& kernels,
+                                   const std::vector<std::string>& further) const {
   CompileReply reply;
   auto fail = [&](Outcome outcome, std::string detail) {
     reply.outcome = outcome, reply.detail = std::move(detail);
@@ -203,6 +204,7 @@ CompileReply NvccCompiler::compile(const std::string& source, const std::vector<
   };
   std::vector<std::string> command = {program_.string()};
   command.insert(command.end(), arguments_.begin(), arguments_.end());
+  command.insert(command.end(), further.begin(), further.end());
   for (const auto& word : {options_.target.nvcc_flag(), std::string("-cubin"), std::string("-o"), image, from})
     command.push_back(word);
   if (!run(command)) return reply;

@@ -43,7 +43,9 @@ class NvccCompiler {
   /// Thread-safe; blocks. `kernels` are expressions that name kernels in `source` (Mep::kernel_name,
   /// CandidateLaunch::kernel); the image contains their code. Outcome: Ok, CompileFailed (detail: the diagnostics),
   /// TimedOut, CompileCrashed. reply.kernels lists the image's kernels by their mangled names.
-  CompileReply compile(const std::string& source, const std::vector<std::string>& kernels) const;
+  /// `further`: flags behind those of the command.
+  CompileReply compile(const std::string& source, const std::vector<std::string>& kernels,
+                       const std::vector<std::string>& further = {}) const;
 
   const std::filesystem::path& program() const { return program_; }
   /// The command for reports, with the file names kernel.cu and kernel.cubin.

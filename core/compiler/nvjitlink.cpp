@@ -118,11 +118,19 @@ std::string exhausted_resource(const std::string& error_log) {
   return "bytes of " + match[1].str() + " memory: " + number(match[2]) + ", limit " + number(match[3]);
 }
 
-Cubin compile_cubin(const std::string& ptx, const std::string& arch) {
+std::vector<std::string> assembler_options(const UnitFlags& flags) {
+  std::vector<std::string> options;
+  if (flags.most_registers > 0) options.push_back("-maxrregcount=" + std::to_string(flags.most_registers));
+  if (!flags.cache_loads.empty()) options.push_back("-Xptxas=-dlcm=" + flags.cache_loads);
+  return options;
+}
+
+Cubin compile_cubin(const std::string& ptx, const std::string& arch, const std::vector<std::string>& further) {
   const JitLink& link = *library();
   Cubin made;
   std::string arch_option = "-arch=" + arch;
-  const char* options[] = {arch_option.c_str(), "-O3", "-verbose"};
+  std::vector<const char*> options{arch_option.c_str(), "-O3", "-verbose"};
+  for (auto& option : further) options.push_back(option.c_str());
   void* handle = nullptr;
   auto fail = [&](const char* what) {
     std::string log = handle ? log_of(link.error_size, link.error, handle) : "";
@@ -133,7 +141,8 @@ Cubin compile_cubin(const std::string& ptx, const std::string& arch) {
     if (handle) link.destroy(&handle);
     return made;
   };
-  if (link.create(&handle, std::size(options), options) != 0) return fail(("nvJitLink does not know " + arch).c_str());
+  if (link.create(&handle, static_cast<uint32_t>(options.size()), options.data()) != 0)
+    return fail(("nvJitLink does not know " + arch).c_str());
   if (link.add(handle, kInputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx") != 0)
     return fail("nvJitLink refuses the PTX");
   if (link.complete(handle) != 0) return fail("nvJitLink failed");

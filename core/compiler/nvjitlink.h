@@ -5,8 +5,10 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
+#include "core/model/unit_flags.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift {
@@ -26,8 +28,10 @@ struct Cubin {
 /// Opens the library and whatever it loads for its first link, once per process. An Error lists the folders that were
 /// searched.
 Status open_cubin_compiler();
-/// EXPECTS: open_cubin_compiler() succeeded. `arch`: "sm_90".
-Cubin compile_cubin(const std::string& ptx, const std::string& arch);
+/// EXPECTS: open_cubin_compiler() succeeded. `arch`: "sm_90". `options`: further ones of nvJitLink.
+Cubin compile_cubin(const std::string& ptx, const std::string& arch, const std::vector<std::string>& options = {});
+/// nvJitLink's options for those of the flags that the assembler follows; the others are the front end's.
+std::vector<std::string> assembler_options(const UnitFlags& flags);
 
 /// The facts in ptxas's verbose log, by kernel.
 std::map<std::string, CubinFacts> facts_from_log(const std::string& log);

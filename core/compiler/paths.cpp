@@ -19,6 +19,7 @@ fs::path lean_headers() { return data_folder() / "headers"; }
 fs::path clang_resource_folder() { return data_folder() / "clang"; }
 fs::path runtime_library_folder() { return data_folder() / "runtime"; }
 fs::path template_folder() { return data_folder() / "templates"; }
+fs::path shipped_patterns() { return data_folder() / "patterns" / "patterns.json"; }
 
 /// A folder is a toolkit if it has the runtime's header and libdevice and lacks the marker file of the look-alike that
 /// `kernelift build` makes, which has neither of NVIDIA's.

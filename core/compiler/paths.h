@@ -14,6 +14,8 @@ std::filesystem::path clang_resource_folder();
 std::filesystem::path runtime_library_folder();
 /// mep-templates.
 std::filesystem::path template_folder();
+/// The library of patterns that Kernelift comes with (tuner/inherit/shipped).
+std::filesystem::path shipped_patterns();
 /// The toolkit of CUDA_HOME, CUDA_PATH, the nvcc on PATH, or /usr/local/cuda; nullopt if there is none.
 std::optional<std::filesystem::path> cuda_toolkit();
 /// The toolkit's headers of thrust, cub and libcu++; nullopt if there are none.

@@ -11,6 +11,7 @@
 namespace kernelift {
 namespace {
 
+constexpr const char* kUnitFlags = "unit flags";  ///< Step::rule of a recipe that only adds flags of the file.
 constexpr const char* kOrigins[] = {"rule", "model", "knob", "recipe", "text", "template"};
 constexpr std::string_view kOriginal = "as recorded";  ///< Note of a candidate without steps.
 constexpr std::string_view kRules = "rules/";          ///< Begins the proposer's name of a candidate made by a rule.
@@ -87,6 +88,7 @@ void read(const Json& from, Bindings& values) {
 }
 
 void read(const Json& from, Recipe& recipe);
+void read(const Json& from, UnitFlags& flags) { flags = unit_flags_from_json(from); }
 void read(const Json& from, CandidateLaunch& launch);
 void read(const Json& from, Scratch& piece);
 void read(const Json& from, Premise& premise);
@@ -146,6 +148,7 @@ void read(const Json& from, Recipe& recipe) {
   members.optional("fast_math", recipe.fast_math);
   members.optional("vectorize", recipe.vectorize);
   members.optional("options", recipe.options);
+  members.optional("unit_flags", recipe.unit_flags);
   members.finish();
 }
 
@@ -254,18 +257,30 @@ void Candidate::add_step(Step step) {
 }
 
 void Candidate::reset_recipe() {
+  if (recipe.of_application()) return;
+  const UnitFlags kept = recipe.unit_flags;
   recipe = Recipe{};
   std::erase_if(steps, [](auto& step) { return step.origin == Step::Origin::Recipe; });
+  if (kept.is_default()) return;
+  recipe.unit_flags = kept;
+  add_step({.origin = Step::Origin::Recipe, .rule = kUnitFlags, .summary = kept.text(), .effects = kept.effects()});
+}
+
+bool Recipe::of_application() const {
+  Recipe own;
+  own.unit_flags = unit_flags;
+  return *this == own;
 }
 
 std::string Recipe::text() const {
+  if (!unit_flags.is_default() && of_application()) return unit_flags.text();
   std::string line = passes.empty() ? level : "passes=" + passes;
   if (unroll_threshold >= 0) line += " unroll=" + std::to_string(unroll_threshold);
   if (inline_threshold >= 0) line += " inline=" + std::to_string(inline_threshold);
   for (size_t i = 0; i < fast_math.size(); ++i) line += (i ? "," : " fast=") + fast_math[i];
   if (!vectorize) line += " novectorize";
   for (auto& option : options) line += " " + option;
-  return line;
+  return unit_flags.is_default() ? line : line + " " + unit_flags.text();
 }
 
 Bindings with_geometry(const Geometry& recorded, Bindings bound) {
@@ -328,13 +343,16 @@ Hash Candidate::key() const {
 }
 
 Json to_json(const Recipe& recipe) {
-  return {{"level", recipe.level},
-          {"passes", recipe.passes},
-          {"unroll_threshold", recipe.unroll_threshold},
-          {"inline_threshold", recipe.inline_threshold},
-          {"fast_math", recipe.fast_math},
-          {"vectorize", recipe.vectorize},
-          {"options", recipe.options}};
+  Json json{{"level", recipe.level},
+            {"passes", recipe.passes},
+            {"unroll_threshold", recipe.unroll_threshold},
+            {"inline_threshold", recipe.inline_threshold},
+            {"fast_math", recipe.fast_math},
+            {"vectorize", recipe.vectorize},
+            {"options", recipe.options}};
+  // Left out where there are none, as in runs of before: a candidate's key is made of this.
+  if (!recipe.unit_flags.is_default()) json["unit_flags"] = to_json(recipe.unit_flags);
+  return json;
 }
 
 Json to_json(const Candidate& candidate) {

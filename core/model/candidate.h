@@ -9,6 +9,7 @@
 #include "core/model/launch/expression.h"
 #include "core/model/launch/geometry.h"
 #include "core/model/premise.h"
+#include "core/model/unit_flags.h"
 
 namespace kernelift {
 
@@ -21,8 +22,11 @@ struct Recipe {
   std::vector<std::string> fast_math;  ///< Of: nnan ninf nsz arcp contract afn reassoc. Gated by verification.
   bool vectorize = true;               ///< Loop and SLP vectorisers (they matter on the CPU device).
   std::vector<std::string> options;    ///< Further `-mllvm`-style options, e.g. "-unroll-runtime".
+  UnitFlags unit_flags = {};           ///< Added to the application's own command for the kernel's file.
 
   bool is_default() const { return *this == Recipe{}; }
+  /// The application's own compiler can follow it: it adds flags of its file at most.
+  bool of_application() const;
   bool operator==(const Recipe&) const = default;
   std::string text() const;  ///< One line for a person: "O2 unroll=300 fast=contract,reassoc".
 };
@@ -91,7 +95,7 @@ struct Candidate {
   std::string note() const;
   /// Appends a step. One of Origin::Recipe replaces an earlier one: a candidate has a single recipe.
   void add_step(Step step);
-  /// Back to the original compiler recipe.
+  /// Back to what the application's own compiler can follow: with the flags of its file.
   void reset_recipe();
   /// Hash of everything that decides what is run (not tier, proposer, steps).
   Hash key() const;

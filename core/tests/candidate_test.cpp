@@ -140,6 +140,12 @@ TEST(Candidate, HasOneRecipe) {
   EXPECT_TRUE(candidate.recipe.is_default());
   EXPECT_EQ(candidate.steps.size(), 3u);
   EXPECT_EQ(candidate.steps.back().origin, Step::Origin::Model);
+  // What the application's compiler can follow stays.
+  candidate.recipe.level = "O1", candidate.recipe.unit_flags.fast_math = true;
+  EXPECT_FALSE(candidate.recipe.of_application());
+  candidate.reset_recipe();
+  EXPECT_TRUE(candidate.recipe.of_application() && candidate.recipe.unit_flags.fast_math);
+  EXPECT_EQ(candidate.steps.back().summary, "-use_fast_math");
 }
 
 TEST(Candidate, WithoutStepsHasItsNoteAsTheOnlyStep) {
@@ -331,6 +337,25 @@ TEST(Verdict, KeepsTextsOfOthersBoundedAndWithoutControlCharacters) {
   const auto none = std::get<NotJudged>(with_bounded_texts(NotJudged{"lost\x1b" + std::string(1 << 20, 'x')}));
   EXPECT_TRUE(none.why.starts_with("lost\\x1bxx"));
   EXPECT_LT(none.why.size(), kLongestVerdictText + 100);
+}
+
+TEST(UnitFlags, AreAClosedSetThatIsSpelledAsNvccTakesIt) {
+  const UnitFlags all{.fast_math = true, .fused = false, .most_registers = 64, .cache_loads = "cg"};
+  EXPECT_EQ(all.text(), "-use_fast_math --fmad=false --maxrregcount=64 -Xptxas=-dlcm=cg");
+  EXPECT_EQ(unit_flags_from_json(to_json(all)), all);
+  EXPECT_TRUE(to_json(UnitFlags()).empty());
+  for (const char* flags : {R"({"cache_loads": "cg -I/etc"})", R"({"most_registers": 9999})", R"({"other": "-DX"})"}) {
+    const std::string text = R"({"source": "", "recipe": {"unit_flags": )" + std::string(flags) + "}}";
+    EXPECT_FALSE(candidate_from_json(*parse_json(text, "t"), "t").ok()) << flags;
+  }
+}
+
+TEST(UnitFlags, LeaveTheKeysOfCandidatesWithoutThemAsTheyWere) {
+  EXPECT_FALSE(to_json(Recipe()).contains("unit_flags"));
+  Candidate with, without;
+  with.recipe.unit_flags.most_registers = 64;
+  EXPECT_NE(with.key(), without.key());
+  EXPECT_EQ(with.recipe.text(), "--maxrregcount=64");
 }
 
 }  // namespace

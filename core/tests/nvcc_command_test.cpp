@@ -98,6 +98,9 @@ TEST(NvccCommand, MapsMathFlagsToClangs) {
   EXPECT_TRUE(c.use_fast_math && c.ftz && !c.prec_div && !c.prec_sqrt && !c.fmad);
   EXPECT_THAT(c.frontend_flags(),
               IsSupersetOf({"-fgpu-approx-transcendentals", "-fgpu-flush-denormals-to-zero", "-ffp-contract=off"}));
+  EXPECT_THAT(parsed("nvcc -prec-div=false -c a.cu").frontend_flags(),
+              ElementsAre("-Xarch_device", "-freciprocal-math"))
+      << "of the device's code alone";
   EXPECT_THAT(parsed("nvcc -c a.cu").frontend_flags(), IsEmpty());
 }
 

@@ -437,6 +437,8 @@ std::vector<std::string> CompilerCommand::frontend_flags() const {
   if (!standard.empty()) flags.push_back("-std=" + standard);
   flags.insert(flags.end(), preprocessor.begin(), preprocessor.end());
   if (use_fast_math) flags.insert(flags.end(), {"-fgpu-approx-transcendentals", "-D__USE_FAST_MATH__=1"});
+  // The host's code stays as it is.
+  if (!prec_div) flags.insert(flags.end(), {"-Xarch_device", "-freciprocal-math"});
   if (ftz) flags.push_back("-fgpu-flush-denormals-to-zero");
   if (!fmad) flags.push_back("-ffp-contract=off");
   if (relocatable) flags.push_back("-fgpu-rdc");

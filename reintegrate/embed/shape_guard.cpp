@@ -358,7 +358,8 @@ class GuardWriter {
 }  // namespace
 
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate) {
-  if (candidate.source != original || !candidate.recipe.fast_math.empty()) return false;
+  if (candidate.source != original || !candidate.recipe.fast_math.empty() || candidate.recipe.unit_flags.fast_math)
+    return false;
   for (auto& knob : mep.knobs)
     if (auto value = candidate.values.find(knob.name); value != candidate.values.end() && value->second != knob.value)
       return false;

@@ -82,6 +82,13 @@ void PatchDraft::add_knob(OpenFile& file, uint64_t begin, uint64_t end, const st
   if (!is_edited(file, begin, end)) add(file, begin, end, text, Author::Knob);
 }
 
+void PatchDraft::add_build_line(OpenFile& file, const std::string& line) {
+  const std::string newline(file.newline());
+  const bool ended = file.text.empty() || file.text.back() == '\n';
+  add(file, file.text.size(), file.text.size(), (ended ? "" : newline) + line + newline, Author::Generated);
+  of_build_.insert(&file);
+}
+
 bool PatchDraft::is_edited(OpenFile& file, uint64_t begin, uint64_t end) const {
   auto found = edits_.find(&file);
   return found != edits_.end() &&
@@ -91,10 +98,12 @@ bool PatchDraft::is_edited(OpenFile& file, uint64_t begin, uint64_t end) const {
 Result<SourcePatch> PatchDraft::finish() const {
   SourcePatch patch;
   for (auto& [file, edits] : edits_) {
-    if (edits.empty()) continue;
+    const bool again = again_.contains(file);
+    if (edits.empty() && !again) continue;
     KERNELIFT_ASSIGN(std::string text, edited(*file, edits));
-    if (text == file->text) continue;
+    if (text == file->text && !again) continue;
     FileChange change{file->path, file->name, file->text, std::move(text)};
+    change.of_build = of_build_.contains(file);
     auto knobs = knobs_.find(file);
     std::vector<ByteEdit> declared = knobs == knobs_.end() ? std::vector<ByteEdit>() : knobs->second;
     KERNELIFT_ASSIGN(change.knobs, edited(*file, declared));

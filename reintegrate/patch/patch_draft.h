@@ -3,6 +3,7 @@
 // cannot change.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ class PatchDraft {
   void insert_in_place_of(OpenFile& file, uint64_t at, std::string text, std::string copied);
   /// Declares that the knob's value at these bytes becomes `text`. The edit is added unless another one covers it.
   void add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text);
+  /// Adds a line to the end of a file of the application's build.
+  void add_build_line(OpenFile& file, const std::string& line);
+  /// The file is in the patch, though nothing of it changes: the build is to compile it again.
+  void compile_again(OpenFile& file) { edits_[&file], again_.insert(&file); }
   /// True if an edit covers bytes [begin, end) of the file.
   bool is_edited(OpenFile& file, uint64_t begin, uint64_t end) const;
   const std::map<OpenFile*, std::vector<ByteEdit>>& edits() const { return edits_; }
@@ -44,6 +49,7 @@ class PatchDraft {
   const PatchQuestion& q_;
   std::map<std::string, OpenFile> files_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
+  std::set<OpenFile*> again_, of_build_;
   std::map<OpenFile*, std::vector<ByteEdit>> knobs_;  ///< All knobs' edits, those inside other edits too.
 };
 

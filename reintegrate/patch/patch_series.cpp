@@ -98,7 +98,7 @@ Status PatchSeries::add(const SourcePatch& patch) {
   for (auto& [path, earlier] : files_) {
     if (std::ranges::any_of(step.changes, [&](auto& change) { return change.path == path; })) continue;
     const std::string& now = earlier.after;
-    step.changes.push_back({path, earlier.name, now, now, false, now, now});
+    step.changes.push_back({path, earlier.name, now, now, false, now, now, earlier.of_build});
   }
   files_ = std::move(files);
   steps_.push_back(std::move(step));

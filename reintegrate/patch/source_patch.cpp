@@ -15,6 +15,7 @@
 #include "core/model/tune_declarations.h"
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
+#include "reintegrate/flags/build_line.h"
 #include "reintegrate/patch/conditionals.h"
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_beside.h"
@@ -59,7 +60,8 @@ class Planner {
     KERNELIFT_TRY(check_conditionals());
     note_reach();
     note_host_functions();
-    if (const Recipe& recipe = q_.candidate.recipe; !recipe.is_default())
+    KERNELIFT_TRY(edit_build(q_, draft_));
+    if (const Recipe& recipe = q_.candidate.recipe; !recipe.of_application())
       draft_.notes.push_back("Left out: the compiler recipe (" + recipe.text() +
                              ") cannot be written in the source; the application compiles the patch its own way.");
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());

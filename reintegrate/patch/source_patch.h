@@ -26,6 +26,9 @@ struct FileChange {
   /// `before` with the knobs' new values, and with all that the patch declares: these values, launches' geometry, and
   /// code that we generate. What `after` has beyond is the candidate's own text.
   std::string knobs = {}, declared = {};
+  /// A file of the application's build, which no compiler reads. Of other files `before` may equal `after`: they are
+  /// written to be compiled again.
+  bool of_build = false;
 };
 
 struct SourcePatch {

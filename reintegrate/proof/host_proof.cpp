@@ -51,6 +51,8 @@ class Proving {
  public:
   explicit Proving(const HostQuestion& question) : q_(question) {
     for (auto& change : q_.patch.changes) {
+      if (change.of_build) continue;
+      any_ |= change.created || change.before != change.after;
       auto version = [&](const std::string& text) {
         return FileVersion{change.path, text, line_notes(change.before, text)};
       };
@@ -63,6 +65,7 @@ class Proving {
 
   Result<HostProof> run() {
     auto begin = std::chrono::steady_clock::now();
+    if (!any_) return std::move(proof_);  // Flags of a closed set, none of which reaches the host's compiler.
     TouchedUnits touched = touched_units(q_.mep, q_.scan, q_.patch);
     if (!touched.unread.empty() || touched.units.empty()) {
       std::string file = touched.unread.empty() ? q_.patch.changes[0].name : touched.unread[0];
@@ -176,6 +179,7 @@ class Proving {
   const HostQuestion& q_;
   HostProof proof_;
   std::vector<FileVersion> before_, knobs_, declared_, after_;
+  bool any_ = false;        ///< Something that a compiler reads changes.
   bool only_knobs_ = true;  ///< The patch declares no launches.
   std::set<std::string> permitted_;
 };

@@ -77,7 +77,7 @@ TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePa
   std::vector<FileVersion> files;
   std::set<fs::path> unread;
   for (auto& change : patch.changes) {
-    if (change.created) continue;  // Read by what includes it, which is patched too.
+    if (change.created || change.of_build) continue;  // Read by what includes it, which is patched too; by no compiler.
     files.push_back({change.path, change.before, {}});
     unread.insert(change.path);
   }

@@ -282,7 +282,8 @@ Result<Restoration> PatchJournal::restore(bool stamps) {
     if (entry.created) continue;
     auto now = read_text(entry.path);
     std::string hash = now.ok() ? hash_text(*now).hex() : "";
-    if (hash == entry.after && entry.after != entry.before) {
+    // One that does not change is in the patch to be compiled again.
+    if (hash == entry.after && (entry.after != entry.before || !stamps)) {
       KERNELIFT_ASSIGN(std::string text, read_text(entry.original));
       if (hash_text(text).hex() != entry.before)
         return environment_error("the saved original " + entry.original.string() + " is damaged; " +

@@ -339,13 +339,18 @@ std::vector<std::string> CompilePool::images_of(const std::vector<CompileRequest
   return images;
 }
 
-CompileRequest CompilePool::request_for(const std::string& source) {
+Hash CompilePool::text_key(const std::string& source, const Recipe& recipe) {
+  return Hasher().add(source).add(recipe.unit_flags.text()).finish();
+}
+
+CompileRequest CompilePool::request_for(const std::string& source, const Recipe& recipe) {
   CompileRequest request;
+  request.recipe = recipe;
   request.source = source;
   request.target = options_.target;
   std::lock_guard lock(mutex_);
   request.own = own_;
-  if (auto found = kept_.find(hash_text(source)); found != kept_.end()) {
+  if (auto found = kept_.find(text_key(source, recipe)); found != kept_.end()) {
     found->second.used = ++uses_;
     request.bitcode = found->second.bitcode;
   }
@@ -353,8 +358,7 @@ CompileRequest CompilePool::request_for(const std::string& source) {
 }
 
 CompileReply CompilePool::compile(const std::string& source, const Recipe& recipe, uint64_t era) {
-  CompileRequest request = request_for(source);
-  request.recipe = recipe;
+  CompileRequest request = request_for(source, recipe);
   {
     std::lock_guard lock(mutex_);
     for (bool everywhere : {true, false})
@@ -365,7 +369,7 @@ CompileReply CompilePool::compile(const std::string& source, const Recipe& recip
       }
   }
   CompileReply reply = run(request, era);
-  keep(source, reply);
+  keep(text_key(source, recipe), reply);
   return reply;
 }
 
@@ -373,15 +377,14 @@ Result<KernelModel> CompilePool::model(const std::string& source, const std::str
   CompileRequest request = request_for(source);
   request.target = CompileTarget::Model, request.kernel = kernel, request.block = block;
   CompileReply reply = run(request);
-  keep(source, reply);
+  keep(text_key(source, {}), reply);
   if (!reply.ok()) return refused(reply.detail);
   KERNELIFT_ASSIGN(Json json, parse_json(reply.image, "kernel model"));
   return kernel_model_from_json(json, "kernel model");
 }
 
-void CompilePool::keep(const std::string& source, const CompileReply& reply) {
+void CompilePool::keep(const Hash& key, const CompileReply& reply) {
   if (reply.bitcode.empty() || reply.outcome == Outcome::Refused) return;
-  const Hash key = hash_text(source);
   std::lock_guard lock(mutex_);
   // Only bitcode of admitted sources is cached, so that admission need not be repeated.
   kept_bytes_ += reply.bitcode.size() - kept_[key].bitcode.size();

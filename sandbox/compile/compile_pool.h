@@ -92,8 +92,10 @@ class CompilePool {
   Slot* acquire(uint64_t era);
   void release(Slot& slot);
   /// A request for a candidate, with the front end's output for its source, if that is kept.
-  CompileRequest request_for(const std::string& source);
-  void keep(const std::string& source, const CompileReply& reply);
+  CompileRequest request_for(const std::string& source, const Recipe& recipe = {});
+  void keep(const Hash& key, const CompileReply& reply);
+  /// Of all that decides what the front end makes.
+  static Hash text_key(const std::string& source, const Recipe& recipe);
   /// The key of this recipe in failures_: for every source, or for the request's source only.
   static std::string failure_key(const CompileRequest& request, bool everywhere);
   /// For a source of which `own` is the reply; with the front end's output, if that is in it or kept.
@@ -113,7 +115,7 @@ class CompilePool {
     std::string bitcode;
     uint64_t used = 0;
   };
-  std::map<Hash, Kept> kept_;  ///< By source text; the least recently used is dropped first.
+  std::map<Hash, Kept> kept_;  ///< By text_key(); the least recently used is dropped first.
   uint64_t uses_ = 0;
   size_t kept_bytes_ = 0;
   std::map<std::string, CompileReply> failures_;  ///< Replies for recipes that made a worker fail, by failure_key().

@@ -29,6 +29,7 @@
 #include "core/compiler/ptx.h"
 #include "core/compiler/recipe_passes.h"
 #include "core/compiler/written_text.h"
+#include "core/toolchain/nvcc_command.h"
 #include "sandbox/compile/admission.h"
 #include "sandbox/compile/read_files.h"
 #include "sandbox/device/cpu/cpu_device.h"
@@ -67,10 +68,21 @@ CompileReply failed(CompileReply reply, const Error& error, Outcome otherwise) {
   return reply;
 }
 
+/// As the application's build would compile the file with these flags.
+FrontendOptions with_unit_flags(FrontendOptions options, const UnitFlags& flags) {
+  if (flags.is_default()) return options;
+  std::vector<std::string> command{"nvcc", "-c", "kernel.cu"};
+  for (auto& word : flags.nvcc_words()) command.push_back(word);
+  auto parsed = parse_compiler_command(command, {}, Dialect::Nvcc);
+  KERNELIFT_ASSERT(parsed.ok(), "flags of a closed set are spelled as nvcc takes them");
+  for (auto& flag : parsed->frontend_flags()) options.flags.push_back(flag);
+  return options;
+}
+
 class Compile {
  public:
   Compile(const CompileRequest& request, const FrontendOptions& options, WorkerCell& cell)
-      : request_(request), options_(options), cell_(cell) {
+      : request_(request), options_(with_unit_flags(options, request.recipe.unit_flags)), cell_(cell) {
     context_.setDiagnosticHandlerCallBack(&Compile::diagnose, this);
   }
 
@@ -225,7 +237,7 @@ class Compile {
   /// PTX to machine code; ptxas's figures for the kernels go into the reply.
   void assemble() {
     announce("nvJitLink");
-    Cubin cubin = compile_cubin(reply_.image, machine());
+    Cubin cubin = compile_cubin(reply_.image, machine(), assembler_options(request_.recipe.unit_flags));
     reply_.outcome = cubin.outcome, reply_.detail = cubin.detail, reply_.image = std::move(cubin.image);
     for (auto& [name, facts] : cubin.kernels) {
       CompiledKernel kernel;
@@ -247,7 +259,7 @@ class Compile {
   }
 
   const CompileRequest& request_;
-  const FrontendOptions& options_;
+  const FrontendOptions options_;
   WorkerCell& cell_;
   llvm::LLVMContext context_;
   CompileReply reply_;

@@ -5,7 +5,8 @@ BIN=$1 SRC=$2
 KL=$BIN/kernelift
 export PATH=$BIN:$PATH
 WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+export XDG_DATA_HOME=$WORK.data  # The library of patterns: that of the user says nothing about a test.
+trap 'rm -rf "$WORK" "$XDG_DATA_HOME"' EXIT
 cd "$WORK"
 git config --global --get user.email >/dev/null 2>&1 || { export GIT_AUTHOR_NAME=Tester GIT_AUTHOR_EMAIL=t@localhost GIT_COMMITTER_NAME=Tester GIT_COMMITTER_EMAIL=t@localhost; }
 

@@ -83,12 +83,13 @@ Recipe FlagProposer::recipe(const Space& space, const Point& point) {
   return recipe;
 }
 
-FlagProposer::FlagProposer(std::string strategy, uint64_t seed, Bound bound)
-    : strategy_(std::move(strategy)), seed_(seed), bound_(bound) {}
+FlagProposer::FlagProposer(std::string strategy, uint64_t seed, Bound bound, bool keep_precision)
+    : strategy_(std::move(strategy)), seed_(seed), bound_(bound), keep_precision_(keep_precision) {}
 
 void FlagProposer::begin(Base& base, const RunTrial& origin) {
   base.id = origin.id;
-  base.space = recipe_space();
+  if (keep_precision_) base.wrong = {{"arcp"}, {"afn"}, {"reassoc"}};
+  base.space = recipe_space(base.wrong);
   base.searcher = *make_searcher(strategy_, base.space, seed_ + static_cast<uint64_t>(origin.id));
   Random random(seed_);
   Point start = base.space.start(random);
@@ -150,8 +151,10 @@ std::vector<Proposal> FlagProposer::propose(const History& history, size_t count
       point = asked[0];
     }
     Proposal proposal{origin->candidate, {origin->id}};
+    const UnitFlags of_file = proposal.candidate.recipe.unit_flags;
     proposal.candidate.recipe = recipe(base.space, point);
     if (proposal.candidate.recipe.is_default()) continue;
+    proposal.candidate.recipe.unit_flags = of_file;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
     proposal.candidate.add_step(
         {.origin = Step::Origin::Recipe, .rule = name(), .summary = proposal.candidate.recipe.text()});

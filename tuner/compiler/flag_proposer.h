@@ -15,7 +15,8 @@ namespace kernelift::tuner {
 
 class FlagProposer : public Proposer {
  public:
-  FlagProposer(std::string strategy, uint64_t seed, Bound bound = Bound::Unknown);
+  /// `keep_precision`: no fast-math flags that approximate or reorder.
+  FlagProposer(std::string strategy, uint64_t seed, Bound bound = Bound::Unknown, bool keep_precision = false);
   std::string name() const override { return "flags:" + strategy_; }
   std::string tier() const override { return "compiler"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
@@ -31,6 +32,7 @@ class FlagProposer : public Proposer {
   std::string strategy_;
   uint64_t seed_;
   Bound bound_;
+  bool keep_precision_;
   /// One searcher per base candidate; recipes that were fast on one base are tried first on the next.
   struct Base {
     int64_t id = 0;

@@ -77,8 +77,9 @@ std::vector<Proposal> PassProposer::propose(const History& history, size_t count
     std::string line = text(pipeline);
     if (!tried_.insert(line).second) continue;
     Proposal proposal{origin->candidate, {origin->id}};
+    const UnitFlags of_file = proposal.candidate.recipe.unit_flags;
     proposal.candidate.recipe = Recipe{};
-    proposal.candidate.recipe.passes = line;
+    proposal.candidate.recipe.passes = line, proposal.candidate.recipe.unit_flags = of_file;
     proposal.candidate.tier = tier(), proposal.candidate.proposer = name();
     proposal.candidate.add_step({.origin = Step::Origin::Recipe, .rule = name(), .summary = line});
     asked_.emplace(proposal.candidate.key(), std::move(pipeline));

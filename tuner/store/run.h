@@ -58,8 +58,8 @@ struct RunTrial {
   double at = 0;  ///< Seconds since the run began (all sittings).
 
   const Verdict& figures() const { return confirmed ? *confirmed : verdict; }
-  /// Its gain can be written into the application's source: it has the default recipe.
-  bool applicable() const { return candidate.recipe.is_default(); }
+  /// Its gain can be written into the application's source or build: its recipe is one of the application's compiler.
+  bool applicable() const { return candidate.recipe.of_application(); }
 };
 
 class Run {

@@ -31,7 +31,7 @@ TEST(Tiers, CreateOnlyTheirOwnProposers) {
   options.tiers = {"compiler"};
   auto proposers = *make_proposers(mep.mep, "", options);
   for (auto& proposer : proposers) EXPECT_EQ(proposer->tier(), "compiler");
-  EXPECT_EQ(proposers.size(), 2u);
+  EXPECT_EQ(proposers.size(), 3u);
 }
 
 TEST(Tiers, RefuseAModelWithoutTheSourceTier) {

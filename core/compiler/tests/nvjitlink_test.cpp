@@ -51,6 +51,21 @@ std::string kernel(const std::string& body) {
   return ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n" + body + "ret;\n}\n";
 }
 
+TEST_F(WithNvJitLink, FollowsFlagsOfTheFile) {
+  // A hundred values, of which many live at once.
+  std::string body = ".reg .b64 %a;\n.reg .f32 %v<101>;\nld.param.u64 %a, [p];\n";
+  for (int i = 0; i < 100; ++i)
+    body += "ld.volatile.global.f32 %v" + std::to_string(i) + ", [%a+" + std::to_string(4 * i) + "];\n";
+  for (int i = 0; i < 100; ++i)
+    body += "st.global.f32 [%a+" + std::to_string(4 * (99 - i)) + "], %v" + std::to_string(i) + ";\n";
+  Cubin free = compile_cubin(kernel(body), "sm_90");
+  Cubin bounded = compile_cubin(kernel(body), "sm_90", assembler_options({.most_registers = 32, .cache_loads = "cg"}));
+  ASSERT_EQ(free.outcome, Outcome::Ok) << free.detail;
+  ASSERT_EQ(bounded.outcome, Outcome::Ok) << bounded.detail;
+  EXPECT_GT(free.kernels["k"].registers, 40u);
+  EXPECT_LE(bounded.kernels["k"].registers, 32u);
+}
+
 TEST_F(WithNvJitLink, MakesMachineCode) {
   Cubin cubin = compile_cubin(kernel(".reg .b64 %a;\nld.param.u64 %a, [p];\nst.global.u32 [%a], 7;\n"), "sm_90");
   ASSERT_EQ(cubin.outcome, Outcome::Ok) << cubin.detail;

@@ -190,7 +190,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
     if (auto known = measured_.find(key); known != measured_.end()) return known->second;
   }
   if (std::string trouble = made_ready(); !trouble.empty()) return not_launched(trouble);
-  bool applicable = job.candidate.recipe.is_default();
+  bool applicable = job.candidate.recipe.of_application();
   Inquiry inquiry;
   inquiry.rival = applicable ? best_applicable_ : best_;
   inquiry.era = job.era;

@@ -27,11 +27,10 @@ AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& sou
   }
   auto nvcc = std::make_shared<NvccCompiler>(std::move(*found));
   compiler_ = nvcc->program().filename().string();
-  build_ = [nvcc](const std::string& text, const std::vector<std::string>& kernels) {
-    return nvcc->compile(text, kernels);
-  };
+  build_ = [nvcc](const std::string& text, const std::vector<std::string>& kernels,
+                  const std::vector<std::string>& flags) { return nvcc->compile(text, kernels, flags); };
   if (!application_.empty()) return;
-  CompileReply own = build_(source, {kernel_name_});
+  CompileReply own = build_(source, {kernel_name_}, {});
   if (own.ok()) application_ = std::move(own.image);
   else trouble_ = compiler_ + " does not compile the original's slice: " + own.detail.substr(0, own.detail.find('\n'));
 }
@@ -39,9 +38,9 @@ AsBuilt::AsBuilt(const Mep& mep, const std::string& arch, const std::string& sou
 CompileReply AsBuilt::build(const Candidate& candidate) {
   std::vector<std::string> kernels;
   for (auto& launch : candidate.launches) kernels.push_back(launch.kernel);
-  CompileReply reply = build(candidate.source, std::move(kernels));
+  CompileReply reply = build(candidate.source, std::move(kernels), candidate.recipe.unit_flags.nvcc_words());
   if (reply.ok()) return reply;
-  CompileReply own = build(original_, {});
+  CompileReply own = build(original_, {}, {});
   std::lock_guard lock(mutex_);
   if (!own.ok() && !broken_) {
     trouble_ =
@@ -51,11 +50,13 @@ CompileReply AsBuilt::build(const Candidate& candidate) {
   return reply;
 }
 
-CompileReply AsBuilt::build(const std::string& source, std::vector<std::string> kernels) {
+CompileReply AsBuilt::build(const std::string& source, std::vector<std::string> kernels,
+                            const std::vector<std::string>& flags) {
   if (kernels.empty()) kernels.push_back(kernel_name_);
   Hasher hasher;
   hasher.add(source);
   for (auto& kernel : kernels) hasher.add(kernel);
+  for (auto& flag : flags) hasher.add(flag);
   Hash key = hasher.finish();
   std::promise<CompileReply> promise;
   {
@@ -69,9 +70,9 @@ CompileReply AsBuilt::build(const std::string& source, std::vector<std::string> 
     order_.push_back(key);
     if (order_.size() > kKept) built_.erase(order_.front()), order_.pop_front();
   }
-  CompileReply reply = build_(source, kernels);
+  CompileReply reply = build_(source, kernels, flags);
   // What takes too long is not waited for twice.
-  if (!is_about_source(reply) && reply.outcome != Outcome::TimedOut) reply = build_(source, kernels);
+  if (!is_about_source(reply) && reply.outcome != Outcome::TimedOut) reply = build_(source, kernels, flags);
   if (!is_about_source(reply)) {
     std::lock_guard lock(mutex_);
     built_.erase(key), std::erase(order_, key);

@@ -17,7 +17,9 @@ namespace kernelift::sandbox {
 
 class AsBuilt {
  public:
-  using Build = std::function<CompileReply(const std::string& source, const std::vector<std::string>& kernels)>;
+  /// `flags`: of the file, behind those of the application's command.
+  using Build = std::function<CompileReply(const std::string& source, const std::vector<std::string>& kernels,
+                                           const std::vector<std::string>& flags)>;
   /// `recorded`: the machine code that the capture holds; empty: the compiler builds `source`, the original's.
   AsBuilt(const Mep& mep, const std::string& arch, const std::string& source, std::string recorded,
           std::vector<std::filesystem::path> hidden = {});
@@ -36,13 +38,14 @@ class AsBuilt {
   static bool is_about_source(const CompileReply& reply);
 
  private:
-  CompileReply build(const std::string& source, std::vector<std::string> kernels);
+  CompileReply build(const std::string& source, std::vector<std::string> kernels,
+                     const std::vector<std::string>& flags);
 
   std::string kernel_name_, original_, application_, trouble_, compiler_;
   Build build_;
   std::atomic<bool> broken_ = false;
   mutable std::mutex mutex_;                                ///< Guards trouble_ as well.
-  std::map<Hash, std::shared_future<CompileReply>> built_;  ///< By source and kernels.
+  std::map<Hash, std::shared_future<CompileReply>> built_;  ///< By source, kernels and flags.
   std::deque<Hash> order_;                                  ///< Oldest first, to be forgotten first.
 };
 

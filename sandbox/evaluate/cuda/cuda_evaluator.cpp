@@ -219,7 +219,7 @@ EvaluationJob CudaEvaluator::refused_recipe(const Candidate& candidate) const {
 }
 
 std::future<Evaluation> CudaEvaluator::submit(Candidate candidate) {
-  if (only_as_built_.empty() || candidate.recipe.is_default()) return queue_->submit(std::move(candidate));
+  if (only_as_built_.empty() || candidate.recipe.of_application()) return queue_->submit(std::move(candidate));
   EvaluationJob job = refused_recipe(candidate);
   std::promise<Evaluation> answer;
   answer.set_value(queue_->finished(job, rejected(job.compiled)));
@@ -337,7 +337,8 @@ Evaluation CudaEvaluator::race(Gpu& gpu, EvaluationJob& job, const std::string& 
       if (auto known = measured_.find(key); known != measured_.end()) return known->second;
     }
     // Who is raced against clang's original may yet be built otherwise, so it is not given up too early.
-    if (against == Against::Application) inquiry.rival = candidate.recipe.is_default() ? choice_.best_built() : best_;
+    if (against == Against::Application)
+      inquiry.rival = candidate.recipe.of_application() ? choice_.best_built() : best_;
     else inquiry.rival = rebuilders() > 0 ? choice_.bar() : choice_.best_screened();
   }
   auto [answer, sure] = judge_by_length(gpu, job, image, inquiry);
@@ -351,8 +352,8 @@ Evaluation CudaEvaluator::race(Gpu& gpu, EvaluationJob& job, const std::string& 
   double low = verdict->speedup_low();
   if (against == Against::Application) best_ = std::max(best_, low);
   // Without a second compiler all are raced against clang's original, whatever their recipe.
-  if (against == Against::Clang && (candidate.recipe.is_default() || rebuilders() == 0)) choice_.screened(low);
-  if (against == Against::Application && candidate.recipe.is_default()) choice_.built(low);
+  if (against == Against::Clang && (candidate.recipe.of_application() || rebuilders() == 0)) choice_.screened(low);
+  if (against == Against::Application && candidate.recipe.of_application()) choice_.built(low);
   return evaluation;
 }
 
@@ -373,7 +374,7 @@ std::optional<Evaluation> CudaEvaluator::measure_held(Gpu& gpu, EvaluationJob& j
   if (job.screened || !only_as_built_.empty()) return measure_rebuilt(gpu, job);
   bool known = options_.as_built && knows_application(gpu);
   // A recipe that the application's compiler does not have: what would be embedded is this very image.
-  if (known && !job.candidate.recipe.is_default()) {
+  if (known && !job.candidate.recipe.of_application()) {
     Evaluation raced = race(gpu, job, job.compiled.image, Against::Application);
     if (knows_application(gpu)) return raced;
     known = false;
@@ -479,7 +480,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, EvaluationJo
 }
 
 std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
-  bool patch = candidate.recipe.is_default();
+  bool patch = candidate.recipe.of_application();
   EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   auto begin = Deadline::clock::now();

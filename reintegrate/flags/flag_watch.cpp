@@ -1,0 +1,69 @@
+// See flag_watch.h.
+#include "reintegrate/flags/flag_watch.h"
+
+#include <algorithm>
+
+#include "core/base/json_member.h"
+#include "core/base/process.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::reintegrate {
+namespace {
+
+/// The command without these words, each taken once, the last first: what is appended stands behind.
+std::vector<std::string> without(std::vector<std::string> command, const std::vector<std::string>& words) {
+  for (auto word = words.rbegin(); word != words.rend(); ++word)
+    if (auto at = std::ranges::find(command.rbegin(), command.rend(), *word); at != command.rend())
+      command.erase(std::next(at).base());
+  return command;
+}
+
+}  // namespace
+
+FlagWatch::Commands FlagWatch::read(const fs::path& log) {
+  Commands commands;
+  auto json = read_json(log);
+  if (!json.ok() || !json->is_array()) return commands;
+  for (auto& entry : *json) {
+    std::error_code code;
+    const fs::path file = fs::path(text_member(entry, "directory")) / text_member(entry, "file");
+    std::vector<std::string> words;
+    if (auto arguments = entry.find("arguments"); arguments != entry.end() && arguments->is_array())
+      for (auto& word : *arguments) words.push_back(word.is_string() ? word.get<std::string>() : "");
+    else if (auto split = split_command(text_member(entry, "command")); split.ok()) words = *split;
+    commands[{fs::weakly_canonical(file, code).string(), text_member(entry, "output")}] = std::move(words);
+  }
+  return commands;
+}
+
+FlagWatch::FlagWatch(fs::path log) : log_(std::move(log)), before_(read(log_)) {}
+
+void FlagWatch::expect(const fs::path& unit, const std::vector<std::string>& flags) {
+  auto& all = expected_[unit.string()];
+  for (auto& flag : flags)
+    if (std::ranges::find(all, flag) == all.end()) all.push_back(flag);
+}
+
+std::string FlagWatch::astray() const {
+  if (expected_.empty()) return {};
+  std::map<std::string, bool> arrived;
+  for (auto& [key, command] : read(log_)) {
+    auto old = before_.find(key);
+    if (old != before_.end() && old->second == command) continue;
+    auto expected = expected_.find(key.first);
+    if (expected != expected_.end() && old != before_.end() && without(command, expected->second) == old->second) {
+      arrived[key.first] = true;
+      continue;
+    }
+    if (old != before_.end())
+      return "with the patch the build compiles " + key.first + " by another command: " + join_command(command);
+  }
+  for (auto& [unit, flags] : expected_)
+    if (!arrived[unit])
+      return "the flags " + join_command(flags) + " did not arrive in the command that compiles " + unit +
+             ", as the build logs it";
+  return {};
+}
+
+}  // namespace kernelift::reintegrate
