@@ -63,8 +63,7 @@ Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOpti
   auto& folder = proposer->options_.prompts;
   KERNELIFT_ASSIGN(proposer->system_,
                    fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}}));
-  for (std::string name : kIdeaTemplates)
-    if (auto text = read_text(folder / (name + ".txt")); !text.ok()) return std::move(text).error();
+  KERNELIFT_TRY(check_prompts(folder));
   return proposer;
 }
 
