@@ -6,6 +6,8 @@
 #include <deque>
 #include <iostream>
 
+#include "tuner/space/kernel_template.h"
+
 namespace kernelift::cli {
 namespace {
 
@@ -16,7 +18,16 @@ struct Request {
   std::vector<Candidate> candidates;
 };
 
-Result<Request> read_request(const std::string& line, const std::string& where) {
+Result<Candidate> read_candidate(const Json& json, const std::string& where, const Mep& mep,
+                                 const std::string& original) {
+  KERNELIFT_ASSIGN(Candidate candidate, candidate_from_json(json, where));
+  auto setting = tuner::setting_as_given(mep, original, std::move(candidate));
+  if (!setting.ok()) return std::move(setting).error().in(where);
+  return setting;
+}
+
+Result<Request> read_request(const std::string& line, const std::string& where, const Mep& mep,
+                             const std::string& original) {
   KERNELIFT_ASSIGN(Json json, parse_json(line, where));
   Request request;
   Status status;
@@ -27,7 +38,8 @@ Result<Request> read_request(const std::string& line, const std::string& where) 
         if (auto known = depth_from_name(depth)) request.depth = *known;
         else malformed("depth is verify, screen or confirm, not '" + depth + "'");
         for (auto& one : json.at("candidates")) {
-          auto candidate = candidate_from_json(one, where);
+          const std::string place = where + ", candidates[" + std::to_string(request.candidates.size()) + "]";
+          auto candidate = read_candidate(one, place, mep, original);
           if (!candidate.ok()) {
             status = std::move(candidate).error();
             return false;
@@ -69,11 +81,13 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, const C
       evaluation = request.depth == Depth::Confirm ? confirmed(evaluator, std::move(evaluation), candidate)
                                                    : evaluator.with_other_sizes(std::move(evaluation), candidate);
     }
-    context.emit_line({{"request", number},
-                       {"candidate", i},
-                       {"key", candidate.key().hex()},
-                       {"confirmed", confirms},
-                       {"evaluation", kernelift::to_json(evaluation)}});
+    Json line = {{"request", number},
+                 {"candidate", i},
+                 {"key", candidate.key().hex()},
+                 {"confirmed", confirms},
+                 {"evaluation", kernelift::to_json(evaluation)}};
+    if (tuner::is_template(candidate.source)) line["setting"] = candidate.values;
+    context.emit_line(line);
   }
 }
 
@@ -93,11 +107,11 @@ Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate&
       evaluator.with_checks(evaluator.with_other_sizes(std::move(screened), candidate), candidate), candidate);
 }
 
-Exit judge_stream(Evaluator& evaluator, const Context& context) {
+Exit judge_stream(Evaluator& evaluator, const Mep& mep, const std::string& original, const Context& context) {
   size_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    auto request = read_request(line, "request " + std::to_string(++number));
+    auto request = read_request(line, "request " + std::to_string(++number), mep, original);
     if (request.ok()) answer(evaluator, *request, number, context);
     else context.emit_line({{"request", number}, {"error", request.error().message}});
   }

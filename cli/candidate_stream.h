@@ -4,6 +4,7 @@
 #pragma once
 #include "cli/verb.h"
 #include "core/model/evaluator.h"
+#include "core/model/mep.h"
 
 namespace kernelift::cli {
 
@@ -21,7 +22,7 @@ std::optional<Depth> depth_from_name(const std::string&);
 Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate& candidate);
 
 /// Reads requests until stdin ends, and answers each candidate with one line, in their order. A request that cannot be
-/// read is answered with its error.
-Exit judge_stream(Evaluator& evaluator, const Context& context);
+/// read is answered with its error. `original` is the MEP's own text.
+Exit judge_stream(Evaluator& evaluator, const Mep& mep, const std::string& original, const Context& context);
 
 }  // namespace kernelift::cli

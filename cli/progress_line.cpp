@@ -17,6 +17,7 @@ std::string progress_line(const tuner::Progress& progress, size_t columns) {
   std::string line = "tried " + std::to_string(progress.tried) + " (" + std::to_string(progress.failed) +
                      " failed)  best " + (found ? "at least " : "") + best;
   std::string end = "  now " + progress.tier;
+  if (!progress.spending.empty()) end += "  " + progress.spending;
   if (progress.seconds_left >= 0) end += "  " + duration_words(progress.seconds_left) + " left";
   else if (progress.evaluations_left >= 0) end += "  " + std::to_string(progress.evaluations_left) + " left";
   size_t note_width =

@@ -1,6 +1,9 @@
 // See search_options.h.
 #include "cli/search_options.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/duration.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
@@ -24,7 +27,13 @@ Result<std::optional<tuner::LlmOptions>> SearchOptions::model() const {
   }
   made.prompts = executable_folder().parent_path() / "lib" / "kernelift" / "prompts";
   made.most_calls = llm_calls, made.most_tokens = llm_tokens, made.most_seconds = seconds;
-  made.tolerance = tolerance;
+  made.tolerance = tolerance, made.most_money = llm_money;
+  if (llm_prices.empty() && llm_money > 0)
+    return usage_error("--llm-money needs the models' prices: --llm-prices FILE (docs/models.md describes it)");
+  if (!llm_prices.empty()) {
+    KERNELIFT_ASSIGN(made.prices, tuner::PriceTable::read(llm_prices));
+    for (auto& spec : made.specs) KERNELIFT_TRY(made.prices->price(spec));
+  }
   return std::optional(std::move(made));
 }
 
@@ -39,16 +48,31 @@ std::vector<std::string> SearchOptions::words() const {
   return words;
 }
 
-std::vector<std::string> SearchOptions::model_words(const Json& spent) const {
+std::vector<std::string> SearchOptions::model_words(const Json& spent, double share) const {
   const int64_t calls = llm_calls - whole_member<int64_t>(spent, "calls").value_or(0),
                 tokens = llm_tokens - whole_member<int64_t>(spent, "tokens").value_or(0);
   auto most = parse_duration(llm_seconds);
   const auto seconds = static_cast<int64_t>(most.ok() ? *most - number_member(spent, "seconds") : 0);
-  if (llm.empty() || calls <= 0 || tokens <= 0 || seconds <= 0) return {};
-  std::vector<std::string> words{"--llm-calls",          std::to_string(calls), "--llm-tokens",
-                                 std::to_string(tokens), "--llm-seconds",       std::to_string(seconds)};
+  const double money = llm_money - number_member(spent, "money");
+  if (llm.empty() || calls <= 0 || tokens <= 0 || seconds <= 0 || (llm_money > 0 && money <= 0)) return {};
+  auto part = [&](int64_t left) {
+    return std::to_string(std::max<int64_t>(1, std::llround(share * static_cast<double>(left))));
+  };
+  std::vector<std::string> words{"--llm-calls", part(calls),     "--llm-tokens",
+                                 part(tokens),  "--llm-seconds", part(seconds)};
+  if (!llm_prices.empty()) words.insert(words.end(), {"--llm-prices", llm_prices});
+  if (llm_money > 0) words.insert(words.end(), {"--llm-money", std::to_string(share * money)});
   for (auto& model : llm) words.insert(words.end(), {"--llm", model});
   return words;
+}
+
+void add_model_use(Json& sum, const Json& tuned) {
+  auto model = tuned.find("model");
+  if (model == tuned.end() || !model->is_object()) return;
+  for (auto* what : {"calls", "tokens", "seconds"})
+    sum[what] = static_cast<int64_t>(number_member(sum, what) + number_member(*model, what));
+  if (std::string currency = text_member(*model, "currency"); !currency.empty())
+    sum["money"] = number_member(sum, "money") + number_member(*model, "money"), sum["currency"] = currency;
 }
 
 void add_search(CLI::App& app, SearchOptions& options) {
@@ -68,6 +92,10 @@ void add_search(CLI::App& app, SearchOptions& options) {
       ->check(CLI::PositiveNumber);
   app.add_option("--llm-seconds", options.llm_seconds, "Maximum time in which the model is waited for: 90, 10m, 1h")
       ->capture_default_str();
+  app.add_option("--llm-prices", options.llm_prices,
+                 "JSON file with the models' prices (docs/models.md): what they cost is shown");
+  app.add_option("--llm-money", options.llm_money, "Maximum cost of the models, in the price table's currency")
+      ->check(CLI::PositiveNumber);
   app.add_option("--tolerance", options.tolerance,
                  "Largest relative error accepted in floating-point buffers (default: derived from the original)")
       ->check(CLI::PositiveNumber);

@@ -14,6 +14,8 @@ struct SearchOptions {
   std::vector<std::string> llm;  ///< Models; none: no model is asked.
   std::string llm_seconds = "1h";
   int64_t llm_calls = 40, llm_tokens = 2'000'000;
+  std::string llm_prices;                  ///< File of a price table; empty: none.
+  double llm_money = 0;                    ///< In its currency; 0: no limit.
   double tolerance = 0;                    ///< Relative; 0: derived from the original.
   std::vector<std::string> without_rules;  ///< By name.
   bool keep_precision = false;             ///< Nothing is tried that lowers the precision of results.
@@ -25,10 +27,13 @@ struct SearchOptions {
   Result<std::optional<tuner::LlmOptions>> model() const;
   /// Tolerance and rules again, for another verb.
   std::vector<std::string> words() const;
-  /// The model again, with what is left of its limits when `spent` is (as a run's JSON document has it). Empty: no
-  /// model is named, or nothing is left.
-  std::vector<std::string> model_words(const Json& spent) const;
+  /// The model again, for one kernel: with this share of what is left of its limits when `spent` is (as a run's JSON
+  /// document has it). Empty: no model is named, or nothing is left.
+  std::vector<std::string> model_words(const Json& spent, double share) const;
 };
+
+/// Adds what the document of a `tune` says that models have cost to the sum of several.
+void add_model_use(Json& sum, const Json& tuned);
 
 void add_search(CLI::App& app, SearchOptions& options);
 

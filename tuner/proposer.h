@@ -35,6 +35,8 @@ class Proposer {
   virtual bool waiting() const { return false; }
   /// Sentences for the log since the last call.
   virtual std::vector<std::string> take_notes() { return {}; }
+  /// What it has used so far that somebody pays for, in a few words; or empty.
+  virtual std::string spending() const { return {}; }
   /// A sentence for the report when the search is over; may be empty.
   virtual std::string closing_note() const { return {}; }
 };

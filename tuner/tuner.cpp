@@ -472,6 +472,9 @@ void Tuning::report_progress(bool improved, std::string message) {
   if (options_.evaluations > 0) progress.evaluations_left = std::max<int64_t>(0, options_.evaluations - tried());
   progress.improved = improved;
   progress.message = std::move(message);
+  for (auto& proposer : proposers_)
+    if (std::string spent = proposer->spending(); !spent.empty())
+      progress.spending += (progress.spending.empty() ? "" : "; ") + spent;
   options_.progress(progress);
 }
 

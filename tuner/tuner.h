@@ -25,6 +25,7 @@ struct Progress {
   int64_t evaluations_left = -1;  ///< -1: no evaluation budget.
   bool improved = false;          ///< This call reports a new best.
   std::string message;            ///< A sentence for the log, or empty.
+  std::string spending;           ///< "models 12 requests, 34k tokens, 0.21 USD", or empty.
 };
 
 /// The loop's clock; tests provide their own.

@@ -37,10 +37,17 @@ Json candidate() {
              {"kernel"});
   Json scratch = object(
       {{"bytes", text("An expression over gx gy gz bx by bz")}, {"zeroed", flag("Cleared first", false)}}, {"bytes"});
+  Json values = {{"type", "object"},
+                 {"description",
+                  "Of a text that declares parameters (`// kernelift: tune TILE in {16, 32}`): the setting that is "
+                  "judged; default: the values in the text"},
+                 {"properties", Json::object()},
+                 {"additionalProperties", {{"type", "integer"}}}};
   return object(
       {{"name", text("Your name for it, for the answer")},
        {"source", source},
        {"file", text("A file with the text, relative to the application's folder, in place of source")},
+       {"values", values},
        {"launches", list(launch, "In order; default: as recorded", 8)},
        {"scratch", list(scratch, "Further buffers; a kernel gets one pointer each, behind its arguments", 8)}});
 }
@@ -104,6 +111,8 @@ std::vector<ToolDescription> tool_descriptions() {
                   {"seconds", whole("Time budget (default 300)", 1)},
                   {"evaluations", whole("Budget as a number of candidates, in place of seconds", 1)},
                   {"tiers", text("Of source,params,compiler (default: all)")},
+                  {"templates", list(text("A file, relative to the application's folder"),
+                                     "Kernels of yours with declared parameters, which are searched too", 8)},
                   {"resume", flag("Continue the kernel's latest run", false)}},
                  {"kernel"}));
   tune.read_only = tune.idempotent = false;

@@ -9,8 +9,10 @@
 
 namespace kernelift::cli::mcp {
 
-void EventLoop::watch(int fd, std::function<void()> ready) { watched_[fd] = std::move(ready); }
-void EventLoop::forget(int fd) { watched_.erase(fd); }
+void EventLoop::watch(int fd, std::function<void()> ready) { readable_[fd] = std::move(ready); }
+void EventLoop::watch_writable(int fd, std::function<void()> ready) { writable_[fd] = std::move(ready); }
+void EventLoop::forget_writable(int fd) { writable_.erase(fd); }
+void EventLoop::forget(int fd) { readable_.erase(fd), writable_.erase(fd); }
 
 uint64_t EventLoop::at(Clock::time_point when, std::function<void()> then) {
   timers_[++last_timer_] = {when, std::move(then)};
@@ -40,12 +42,14 @@ void EventLoop::call_timers() {
 void EventLoop::run() {
   while (!stopped_) {
     std::vector<pollfd> items;
-    for (auto& [fd, ready] : watched_) items.push_back({fd, POLLIN, 0});
+    for (auto& [fd, ready] : readable_) items.push_back({fd, POLLIN, 0});
+    for (auto& [fd, ready] : writable_) items.push_back({fd, POLLOUT, 0});
     poll(items.data(), items.size(), milliseconds_left());
     for (auto& item : items) {
       if (stopped_) return;
-      auto found = watched_.find(item.fd);
-      if (item.revents == 0 || found == watched_.end()) continue;
+      auto& watched = item.events == POLLIN ? readable_ : writable_;
+      auto found = watched.find(item.fd);
+      if (item.revents == 0 || found == watched.end()) continue;
       auto ready = found->second;  // A copy: it may forget itself.
       ready();
     }

@@ -43,6 +43,11 @@ void Toolbox::tune(const CallPointer& call) {
   if (wanted.contains("seconds")) options.insert(options.end(), {"--time", number("seconds")});
   if (wanted.contains("evaluations")) options.insert(options.end(), {"--evals", number("evaluations")});
   if (wanted.contains("tiers")) options.push_back("--tiers=" + text_member(wanted, "tiers"));
+  for (auto& file : wanted.value("templates", Json::array())) {
+    auto inside = application_.inside(file.get<std::string>());
+    if (!inside.ok()) return call->fail(inside.error().message);
+    options.insert(options.end(), {"--template", inside->string()});
+  }
   if (wanted.value("resume", false)) options.push_back("--resume");
   if (options_.allow_weak_jail) options.push_back("--allow-weak-jail");
   options.insert(options.end(), {"--", folder->string()});

@@ -26,7 +26,7 @@ Result<Json> candidate_json(const Json& given, const Application& application, c
     KERNELIFT_ASSIGN(std::string text, read_text(file));
     candidate["source"] = std::move(text);
   }
-  for (const char* key : {"launches", "scratch"})
+  for (const char* key : {"launches", "scratch", "values"})
     if (given.contains(key)) candidate[key] = given[key];
   candidate["tier"] = "source", candidate["proposer"] = "agent", candidate["note"] = text_member(given, "name");
   KERNELIFT_ASSIGN([[maybe_unused]] Candidate read, candidate_from_json(candidate, place));
@@ -63,6 +63,7 @@ void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& cal
     const std::string name = text_member(call->arguments["candidates"][index], "name");
     Json result = {{"candidate", index}};
     if (!name.empty()) result["name"] = name;
+    if (auto setting = line.find("setting"); setting != line.end()) result["setting"] = *setting;
     result.update(judged);
     results->push_back(std::move(result));
     call->progress("candidate " + std::to_string(index) + ": " + text_member(judged, "says"),

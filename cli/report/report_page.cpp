@@ -289,6 +289,7 @@ std::string report_body(const ReportData& data) {
   html += "<h2>Recorded launches</h2>" + instance_table(data) +
           (tried ? "<h2>Candidates by proposer</h2>" + proposer_table(data) : "");
   if (!data.hypotheses.empty()) html += "<h2>Hypotheses of models</h2>" + hypothesis_table(data);
+  if (!data.models.empty()) html += "<p>Models were asked: " + escape(data.models) + ".</p>";
   for (auto& line : data.inherited) html += "<p>" + escape(line) + ".</p>";
   for (auto& what : data.not_tried) html += "<p>Not tried: " + escape(what) + ".</p>";
   html += "<h2>What failed</h2>" + failure_table(data);

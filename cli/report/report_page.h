@@ -69,6 +69,7 @@ struct ReportData {
   std::string not_taken;                  ///< Why the applied patch is not that of the fastest candidate.
   std::vector<ReportInstance> instances;  ///< Recorded launches with the figures of shown().
   std::string diff;                       ///< Unified diff from the original kernel to that of shown().
+  std::string models = {};                ///< What models were asked and cost; empty: none was asked.
   std::vector<std::string> inherited;     ///< What it inherited from earlier runs and what that saved, a line each.
   std::vector<std::string> not_tried;     ///< Block sizes that were not tried and why, a line each.
 

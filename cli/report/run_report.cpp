@@ -13,6 +13,7 @@
 #include "tuner/inherit/earlier_search.h"
 #include "tuner/inherit/pattern_library.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
+#include "tuner/source/llm/model_budget.h"
 #include "tuner/store/run.h"
 #include "tuner/tuner.h"
 
@@ -150,6 +151,7 @@ Result<ReportData> gather_report(const fs::path& file) {
                                verdict.speedup(), verdict.speedup_low()});
   }
   KERNELIFT_ASSIGN(auto states, run.states());
+  if (const auto use = tuner::ModelUse::read({states}); use.calls > 0) data.models = use.brief();
   for (auto& finding : tuner::findings_of(states, history)) {
     const std::string cost = finding.cost_per_gain();
     data.hypotheses.push_back({static_cast<int>(finding.hypothesis.number), static_cast<int>(finding.trial),

@@ -83,7 +83,14 @@ class LateHost : public Host {
 
 class McpSession : public testing::Test {
  protected:
-  void say(const std::string& text) { session_.receive({text}); }
+  struct Said : Replies {
+    explicit Said(std::vector<Json>& said) : said(said) {}
+    void answer(const Json& message) override { said.push_back(message); }
+    void tell(const Json& message) override { said.push_back(message); }
+    std::vector<Json>& said;
+  };
+  void say(const std::string& text) { say(session_, text); }
+  void say(Session& session, const std::string& text) { session.receive({text}, std::make_shared<Said>(said_)); }
   void initialize(const std::string& version) {
     say(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" + version + "\"}}");
   }
@@ -94,18 +101,49 @@ class McpSession : public testing::Test {
   const Json& last() const { return said_.back(); }
   LateHost host_;
   std::vector<Json> said_;
-  Session session_{host_, "1", [this](const Json& message) { said_.push_back(message); }};
+  Session session_{host_, "1"};
 };
 
 TEST_F(McpSession, SpeaksTheClientsVersionWhereItIsKnownAndElseTheNewest) {
-  for (std::string version : {"2024-11-05", "2025-03-26", "2025-06-18"}) {
-    Session session(host_, "1", [&](const Json& message) { said_.push_back(message); });
-    session.receive(
-        {R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" + version + "\"}}"});
+  for (std::string version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+    Session session(host_, "1");
+    say(session, R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" + version + "\"}}");
     EXPECT_EQ(last()["result"]["protocolVersion"], version);
+    EXPECT_EQ(last()["result"]["serverInfo"].contains("description"), version == "2025-11-25");
   }
   initialize("1999-01-01");
-  EXPECT_EQ(last()["result"]["protocolVersion"], "2025-06-18");
+  EXPECT_EQ(last()["result"]["protocolVersion"], "2025-11-25");
+}
+
+TEST_F(McpSession, LeavesTheIdOutOfErrorsWithoutOneSinceTheProtocolDoes) {
+  initialize("2025-11-25");
+  say("{oops");
+  EXPECT_FALSE(last().contains("id")) << last();
+  Session older(host_, "1");
+  say(older, "{oops");
+  EXPECT_TRUE(last()["id"].is_null());
+}
+
+TEST_F(McpSession, RunsACallThatAsksForATaskWithoutOneBecauseNoneAreOffered) {
+  initialize("2025-11-25");
+  EXPECT_FALSE(last()["result"]["capabilities"].contains("tasks"));
+  call("1", R"(,"task":{"ttl":1000})");
+  ASSERT_EQ(host_.calls.size(), 1u);
+  host_.calls[0]->answer({{{"format", "x"}}});
+  EXPECT_EQ(last()["result"]["structuredContent"], Json({{"format", "x"}}));
+}
+
+TEST_F(McpSession, CancelsItsCallsWhenItEnds) {
+  {
+    Session session(host_, "1");
+    say(session, R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})");
+    say(session, R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later"}})");
+    ASSERT_EQ(host_.calls.size(), 1u);
+  }
+  EXPECT_EQ(host_.cancelled, 1);
+  const size_t said = said_.size();
+  host_.calls[0]->answer({{{"format", "x"}}});
+  EXPECT_EQ(said_.size(), said);
 }
 
 TEST_F(McpSession, RefusesByCodeAndGoesOn) {

@@ -36,18 +36,23 @@ struct Candidates {
   bool by_hand = false;  ///< At least one is a kernel written by hand, whose gain is confirmed without --confirm.
 };
 
-Result<Candidate> read_line(const std::string& line, const std::string& where) {
+Result<Candidate> read_line(const std::string& line, const std::string& where, const Mep& mep,
+                            const std::string& original) {
   KERNELIFT_ASSIGN(Json json, parse_json(line, where));
-  return candidate_from_json(json, where);
+  KERNELIFT_ASSIGN(Candidate candidate, candidate_from_json(json, where));
+  auto setting = tuner::setting_as_given(mep, original, std::move(candidate));
+  if (!setting.ok()) return std::move(setting).error().in(where);
+  return setting;
 }
 
-Status read_lines(const std::string& file, const std::string& text, Candidates& into) {
+Status read_lines(const std::string& file, const std::string& text, const Mep& mep, const std::string& original,
+                  Candidates& into) {
   size_t number = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::string where = file + ":" + std::to_string(++number);
     if (line.empty()) continue;
-    auto candidate = read_line(line, where);
+    auto candidate = read_line(line, where, mep, original);
     if (!candidate.ok()) return usage_error(candidate.error().message);  // A user's file, hence a usage error.
     if (candidate->steps.empty()) candidate->steps = {Step::described(where)};
     into.all.push_back(*std::move(candidate));
@@ -56,11 +61,11 @@ Status read_lines(const std::string& file, const std::string& text, Candidates& 
 }
 
 /// A kernel written by hand; what it declares for tuning says how it is launched (docs/templates.md).
-Result<Candidate> candidate_by_hand(const std::string& file, std::string text, const Mep& mep, const fs::path& folder) {
+Result<Candidate> candidate_by_hand(const std::string& file, std::string text, const Mep& mep,
+                                    const std::string& original) {
   Candidate candidate;
   if (tuner::is_template(text)) {
-    KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
-    auto made = tuner::candidate_of_template(mep, original.source, text, file);
+    auto made = tuner::candidate_of_template(mep, original, text, file);
     if (!made.ok()) return std::move(made).error().in(file);
     candidate = *std::move(made);
   } else {
@@ -73,6 +78,7 @@ Result<Candidate> candidate_by_hand(const std::string& file, std::string text, c
 /// A file that begins with a brace is JSON; no kernel's source begins with one.
 Result<Candidates> read_candidates(const std::vector<std::string>& files, const Mep& mep, const fs::path& folder) {
   Candidates read;
+  KERNELIFT_ASSIGN(const Candidate original, tuner::original_candidate(mep, folder));
   for (auto& file : files) {
     auto text = read_text(file);
     if (!text.ok()) return usage_error("cannot read " + file);
@@ -80,10 +86,10 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files, const 
     if (first == text->npos)
       return usage_error(file + " is empty; it must contain a kernel's source, or one JSON object per line");
     if ((*text)[first] == '{') {
-      KERNELIFT_TRY(read_lines(file, *text, read));
+      KERNELIFT_TRY(read_lines(file, *text, mep, original.source, read));
       continue;
     }
-    KERNELIFT_ASSIGN(Candidate candidate, candidate_by_hand(file, *std::move(text), mep, folder));
+    KERNELIFT_ASSIGN(Candidate candidate, candidate_by_hand(file, *std::move(text), mep, original.source));
     read.all.push_back(std::move(candidate)), read.by_hand = true;
   }
   return read;
@@ -130,7 +136,8 @@ Result<Exit> run(const Options& options, const Context& context) {
                        {"oldest_reader", 1},
                        {"kernel", mep.kernel_name},
                        {"ready_seconds", seconds_since(started)}});
-    return judge_stream(*evaluator, context);
+    KERNELIFT_ASSIGN(const Candidate original, tuner::original_candidate(mep, folder));
+    return judge_stream(*evaluator, mep, original.source, context);
   }
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files, mep, folder));
   std::vector<Candidate>& candidates = read.all;

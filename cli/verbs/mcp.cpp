@@ -12,6 +12,7 @@ namespace {
 
 struct Options {
   std::string application, idle = "5m";
+  std::optional<uint16_t> http;
   mcp::ToolboxOptions toolbox;
 };
 
@@ -27,7 +28,7 @@ Result<Exit> serve(const Options& options, const Context& context) {
   toolbox.idle = std::chrono::seconds(static_cast<int64_t>(idle));
   if (toolbox.build.empty() != toolbox.run.empty())
     return usage_error("applying needs both of the application's commands: --build CMD and --run CMD");
-  return mcp::serve(mcp::Application::of(context.state_folder(), working), toolbox, context);
+  return mcp::serve(mcp::Application::of(context.state_folder(), working), toolbox, options.http, context);
 }
 
 Action setup(CLI::App& app) {
@@ -39,13 +40,15 @@ Action setup(CLI::App& app) {
   app.add_option("--check", options->toolbox.check, "A command whose exit code is 0 if the application is right");
   app.add_option("--time", options->toolbox.time, "Time of apply for runs before and after the patch");
   app.add_option("--idle", options->idle, "How long an evaluator without work stays up")->capture_default_str();
+  app.add_option("--http", options->http,
+                 "Serve on this port of 127.0.0.1, and not on stdin: clients that send the token; 0: any free port");
   add_allow_weak_jail(app, options->toolbox.allow_weak_jail);
   return [options](const Context& context) { return serve(*options, context); };
 }
 
 }  // namespace
 
-const Verb kMcp = {"mcp", "Serve coding agents by the Model Context Protocol, on stdin and stdout",
+const Verb kMcp = {"mcp", "Serve coding agents by the Model Context Protocol, on stdin and stdout or by HTTP",
                    "claude mcp add kernelift -- kernelift mcp --app .   # other clients: docs/agents.md", setup};
 
 }  // namespace kernelift::cli

@@ -340,18 +340,23 @@ class Loop {
     }
     if (options_.allow_weak_jail) words.emplace_back("--allow-weak-jail");
     for (auto& word : options_.search.words()) words.push_back(word);
-    const auto model = launches_only ? std::vector<std::string>() : options_.search.model_words(model_spent_);
+    // As much of what models may cost as the kernel gets of the time.
+    const double model_share = seconds_left() > 0 ? std::clamp(seconds / seconds_left(), 0.0, 1.0) : 1;
+    const auto model =
+        launches_only ? std::vector<std::string>() : options_.search.model_words(model_spent_, model_share);
     words.insert(words.end(), model.begin(), model.end());
     if (model.empty() && !options_.search.llm.empty())
-      context_.note(launches_only ? "The model is not asked: it changes the kernel's text, and only launches are tuned."
-                                  : "The model is not asked: its limits (--llm-calls, --llm-tokens, --llm-seconds) are "
-                                    "reached.");
+      context_.note(
+          launches_only
+              ? "The model is not asked: it changes the kernel's text, and only launches are tuned."
+              : "The model is not asked: its limits (--llm-calls, --llm-tokens, --llm-seconds, --llm-money) are "
+                "reached.");
     auto tuned = step(words);
     if (tuned.ok() && tuned->document.is_object()) {
       row.run = tuned->document.value("run", "");
       row.stopped_by = tuned->document.value("stopped_by", "");
       row.tried = tuned->document.value("tried", size_t{0}), row.seconds = tuned->document.value("seconds", 0.0);
-      add_model_spent(tuned->document);
+      add_model_use(model_spent_, tuned->document);
     }
     if (is_interrupted()) {
       end(row, "interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", row.mep, "--resume"}));
@@ -450,14 +455,6 @@ class Loop {
     return true;
   }
 
-  /// Each kernel's run counts what the model cost in it.
-  void add_model_spent(const Json& tuned) {
-    auto model = tuned.find("model");
-    if (model == tuned.end() || !model->is_object()) return;
-    for (auto* what : {"calls", "tokens", "seconds"})
-      model_spent_[what] = static_cast<int64_t>(number_member(model_spent_, what) + number_member(*model, what));
-  }
-
   void print_table() const {
     // The time spent per step, in the order of the steps.
     std::string where;
@@ -492,10 +489,10 @@ class Loop {
 
   std::string model_text() const {
     if (options_.search.llm.empty()) return {};
-    auto used = [&](const char* what) { return std::to_string(whole_member<int64_t>(model_spent_, what).value_or(0)); };
-    return "\nModel: " + used("calls") + " of " + std::to_string(options_.search.llm_calls) + " requests, " +
-           used("tokens") + " of " + std::to_string(options_.search.llm_tokens) + " tokens, " + used("seconds") +
-           " s of " + options_.search.llm_seconds + "; why it was not asked more often is said by each tune above";
+    auto use = tuner::ModelUse::read({{{tuner::kModelUseKey, model_spent_.dump()}}});
+    auto most = options_.search.model();
+    return "\nModel: " + (most.ok() && *most ? use.text(**most) : use.brief()) +
+           "; why it was not asked more often is said by each tune above";
   }
 
   const Context& context_;

@@ -258,9 +258,6 @@ Status keep_inherited(tuner::Run& run, const std::vector<tuner::EarlierSearch>& 
                        compact({{"runs", runs}, {"within", tuner::kClose}, {"this", to_json(first_close(history))}}));
 }
 
-/// Key of the run's state that holds what a model has cost.
-constexpr const char* kModelState = "llm";
-
 /// Says that nothing was found, and how to continue if the search did not finish.
 std::string nothing_found(size_t tried, const std::string& stopped_by) {
   std::string none = tuner::without_gain(tried, stopped_by);
@@ -348,7 +345,7 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   document["run"] = run.file().string();
   document["hypotheses"] = Json::array();
   for (auto& finding : findings) document["hypotheses"].push_back(to_json(finding));
-  if (auto spent = run.get_state(kModelState); spent.ok() && !spent->empty())
+  if (auto spent = run.get_state(tuner::kModelUseKey); spent.ok() && !spent->empty())
     document["model"] = Json::parse(*spent, nullptr, false);
   if (auto inherited = run.get_state(tuner::kInheritedState); inherited.ok() && !inherited->empty()) {
     document["inherited"] = Json::parse(*inherited, nullptr, false);

@@ -44,6 +44,16 @@ assert judged["verdict"] == "ok" and judged["speedup_interval"][0] <= judged["sp
 assert not judged["confirmed"], judged
 assert set(evaluator) & set(descendants(agent.process.pid)), "the evaluator stayed up"
 agent.call("evaluate", {"kernel": "correct", "candidates": texts[:1], "confirm": True})
+agent.transcript = None
+# A text with declared parameters is judged at the setting that is asked for, and launched as the application would.
+declared = source.replace("#define BLOCK 16", "#define BLOCK 16  // kernelift: tune BLOCK in {16, 64, 128}")
+assert declared != source, source
+settings = [{"source": declared}, {"source": declared, "values": {"BLOCK": 64}}]
+checked = agent.call("check", {"kernel": "correct", "candidates": settings})["results"]
+assert [(one["verdict"], one["setting"]["BLOCK"]) for one in checked] == [("ok", 16), ("ok", 64)], checked
+refused = agent.call("check", {"kernel": "correct", "candidates": [{"source": declared, "values": {"BLOCK": 32}}]})
+assert "none of its declared values" in refused, refused
+agent.transcript = transcript
 
 job = agent.call("tune", {"kernel": "correct", "evaluations": 12})
 assert job["state"] == "running", job

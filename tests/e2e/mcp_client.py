@@ -1,6 +1,6 @@
-# A client of `kernelift mcp` over real pipes, for end-to-end tests: it speaks as the specification of the Model Context
-# Protocol says (2025-06-18), and checks every message of the server by it.
-import json, os, select, subprocess, time
+# Clients of `kernelift mcp` over real pipes and over HTTP, for end-to-end tests: they speak as the specification of the
+# Model Context Protocol says (2025-06-18, 2025-11-25), and check every message of the server by it.
+import http.client, json, os, select, subprocess, time
 
 
 class Client:
@@ -93,6 +93,59 @@ class Client:
     def close(self, seconds=20):
         self.process.stdin.close()
         return self.process.wait(seconds)
+
+
+class HttpClient:
+    """A session of the streamable HTTP transport; each request has a connection of its own, as a thread may send one."""
+    def __init__(self, url, token, version="2025-11-25"):
+        self.place, self.path = url.removeprefix("http://").split("/", 1)
+        self.fields = {"Authorization": "Bearer " + token, "Accept": "application/json, text/event-stream",
+                       "Content-Type": "application/json"}
+        self.next_id, self.progress = 0, []
+        status, fields, messages = self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
+        assert status == 200 and messages[0]["result"]["protocolVersion"] == version, (status, messages)
+        self.fields |= {"MCP-Session-Id": fields["MCP-Session-Id"], "MCP-Protocol-Version": version}
+        assert self.notify("notifications/initialized") == 202
+
+    def send(self, message, method="POST"):
+        """Status, header fields and messages of the answer: one document, or the events of a stream."""
+        connection = http.client.HTTPConnection(self.place, timeout=300)
+        body = message if isinstance(message, (str, bytes)) else json.dumps(message)
+        connection.request(method, "/" + self.path, body, self.fields)
+        answer = connection.getresponse()
+        text, kind = answer.read().decode(), answer.headers.get("Content-Type", "")
+        connection.close()
+        if kind == "text/event-stream":
+            events = [event.split("data: ", 1)[1] for event in text.split("\n\n") if event]
+            return answer.status, answer.headers, [json.loads(event) for event in events]
+        return answer.status, answer.headers, [json.loads(text)] if text else []
+
+    def notify(self, method, params=None):
+        return self.send({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})[0]
+
+    def request(self, method, params=None, id=None):
+        """The answer, or None if the request was cancelled."""
+        if id is None:
+            self.next_id += 1
+            id = self.next_id
+        status, _, messages = self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
+        self.progress += [one["params"] for one in messages if one.get("method") == "notifications/progress"]
+        answers = [one for one in messages if "method" not in one]
+        assert (status, len(answers)) in ((200, 1), (202, 0), (200, 0)), (status, messages)
+        assert not answers or answers[0]["id"] == id, messages
+        return answers[0] if answers else None
+
+    def call(self, tool, arguments=None, token=None, id=None):
+        params = {"name": tool, "arguments": arguments or {}, **({"_meta": {"progressToken": token}} if token else {})}
+        answer = self.request("tools/call", params, id)
+        if answer is None: return None
+        result = answer["result"]
+        text = result["content"][0]["text"]
+        return text if result["isError"] else json.loads(text)
+
+    def close(self):
+        assert self.send("", "DELETE")[0] == 204
 
 
 def descendants(of, deep=True):

@@ -42,7 +42,7 @@ void check(const Json& message) {
   }
   fuzz::require(message.value("jsonrpc", "") == "2.0", "every message says its version");
   if (message.contains("method")) return fuzz::require(!message.contains("id"), "the server asks nothing");
-  fuzz::require(message.contains("id"), "an answer has an id");
+  fuzz::require(message.contains("id") || message.contains("error"), "a result has an id");
   fuzz::require(message.contains("result") != message.contains("error"), "an answer is a result or an error");
   if (message.contains("error"))
     fuzz::require(message["error"]["code"].is_number_integer() && !message["error"]["message"].empty(),
@@ -54,19 +54,26 @@ void check(const Json& message) {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedHost host;
   size_t pings = 0;
-  mcp::Session session(host, "0", [&](const Json& message) {
-    check(message);
-    pings += message.is_object() && message.contains("id") && message["id"] == "the last ping";
-  });
+  struct Checked : mcp::Replies {
+    explicit Checked(size_t& pings) : pings(pings) {}
+    void answer(const Json& message) override {
+      check(message);
+      pings += message.is_object() && message.contains("id") && message["id"] == "the last ping";
+    }
+    void tell(const Json& message) override { check(message); }
+    size_t& pings;
+  };
+  const auto replies = std::make_shared<Checked>(pings);
+  mcp::Session session(host, "0");
   mcp::LineBuffer lines(4096);
   // In two parts, wherever: a read may end anywhere.
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const size_t cut = size ? data[0] % size : 0;
   for (auto part : {bytes.substr(0, cut), bytes.substr(cut), std::string_view("\n")}) {
     lines.add(part);
-    while (auto line = lines.next()) session.receive(*line);
+    while (auto line = lines.next()) session.receive(*line, replies);
   }
-  session.receive({R"({"jsonrpc":"2.0","id":"the last ping","method":"ping"})"});
+  session.receive({R"({"jsonrpc":"2.0","id":"the last ping","method":"ping"})"}, replies);
   fuzz::require(pings >= 1, "a ping is answered whatever came before");
   return 0;
 }

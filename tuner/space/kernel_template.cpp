@@ -261,4 +261,29 @@ Result<Candidate> candidate_of_template(const Mep& mep, const std::string& origi
   return candidate;
 }
 
+Result<Candidate> setting_as_given(const Mep& mep, const std::string& original, Candidate written) {
+  if (!is_template(written.source)) return written;
+  KERNELIFT_ASSIGN(TuneDeclarations declared, TuneDeclarations::parse(written.source));
+  for (auto& parameter : declared.parameters) {
+    auto wanted = written.values.find(parameter.name);
+    auto now = defined_value(written.source, parameter.name);
+    if (wanted == written.values.end() || !now || *now == wanted->second) continue;
+    if (!std::ranges::binary_search(parameter.values, wanted->second))
+      return at(parameter.line, parameter.name + " is " + std::to_string(wanted->second) +
+                                    " in `values`, which is none of its declared values");
+    define(written.source, parameter.name, *now, wanted->second);
+  }
+  KERNELIFT_ASSIGN(Candidate setting, candidate_of_template(mep, original, written.source, "as given"));
+  for (auto& parameter : declared.parameters)
+    if (auto wanted = written.values.find(parameter.name);
+        wanted != written.values.end() && setting.values.at(parameter.name) != wanted->second)
+      return at(parameter.line, "the conditions do not permit the values that are given");
+  if (!written.launches.empty()) setting.launches = std::move(written.launches);
+  for (auto& [name, value] : written.values) setting.values.emplace(name, value);
+  if (!written.steps.empty()) setting.steps = std::move(written.steps);
+  setting.recipe = std::move(written.recipe), setting.scratch = std::move(written.scratch);
+  setting.tier = std::move(written.tier), setting.proposer = std::move(written.proposer);
+  return setting;
+}
+
 }  // namespace kernelift::tuner

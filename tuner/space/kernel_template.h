@@ -24,6 +24,11 @@ Result<Candidate> candidate_of_template(const Mep& mep, const std::string& origi
 Result<Candidate> first_setting(const Mep& mep, const Candidate& parent, Candidate written,
                                 std::vector<TuneDeclarations::Size> sizes = {});
 
+/// A candidate as a program or an agent wrote it. One whose text declares parameters is a template: it gets the setting
+/// that its `values` name, and for the others that of candidate_of_template(). Launches that it has stay; what it
+/// declares is then checked and no more. Any other candidate is returned as it is. Errors as above.
+Result<Candidate> setting_as_given(const Mep& mep, const std::string& original, Candidate written);
+
 /// Whether the text declares anything, legibly or not.
 bool is_template(const std::string& text);
 

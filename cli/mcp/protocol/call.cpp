@@ -17,17 +17,19 @@ Call::Call(Json arguments, std::function<Json(const ToolAnswer&)> render, Finish
 
 void Call::answer(const ToolAnswer& answer) {
   if (std::exchange(over_, true)) return;
-  on_cancel = {};
-  const Finish finish = std::move(finish_);  // It may be the last but the caller's to know this call.
-  finish(render_(answer));
+  end(render_(answer));
 }
 
 void Call::fail(const std::string& sentence) {
   if (std::exchange(over_, true)) return;
-  on_cancel = {};
   const std::string shown = shown_lines(without_secrets(sentence), kLongestLine, kLongestAnswer - 64);
-  const Finish finish = std::move(finish_);
-  finish({{"content", Json::array({{{"type", "text"}, {"text", shown}}})}, {"isError", true}});
+  end({{"content", Json::array({{{"type", "text"}, {"text", shown}}})}, {"isError", true}});
+}
+
+void Call::end(Json result) {
+  on_cancel = {}, progress_ = {};
+  const Finish finish = std::exchange(finish_, {});  // It may be the last but the caller's to know this call.
+  finish(std::move(result));
 }
 
 void Call::progress(const std::string& message, std::optional<double> done, std::optional<double> total) {
@@ -39,7 +41,8 @@ void Call::progress(const std::string& message, std::optional<double> done, std:
 
 void Call::cancel() {
   if (std::exchange(over_, true)) return;
-  if (auto end = std::exchange(on_cancel, {})) end();
+  finish_ = {}, progress_ = {};
+  if (auto stop = std::exchange(on_cancel, {})) stop();
 }
 
 }  // namespace kernelift::cli::mcp

@@ -42,8 +42,10 @@ class Call {
   std::function<void()> on_cancel;
 
  private:
+  void end(Json result);
+
   std::function<Json(const ToolAnswer&)> render_;
-  Finish finish_;
+  Finish finish_;  ///< This and the next are let go of once the call is over.
   Progress progress_;
   double done_ = 0;
   bool over_ = false;

@@ -1,4 +1,4 @@
-// See schema.h. An object may hold no other properties than those that are described.
+// See schema.h. An object may hold no other properties than those that are described, one by one or all by one schema.
 #include "cli/mcp/protocol/schema.h"
 
 #include <algorithm>
@@ -41,6 +41,11 @@ Status fits_object(const Json& value, const Json& schema, const std::string& pla
   auto at = [&](const std::string& key) { return place.empty() ? key : place + "." + key; };
   for (auto& [key, one] : value.items()) {
     auto known = properties.find(key);
+    if (auto others = schema.find("additionalProperties");
+        known == properties.end() && others != schema.end() && others->is_object()) {
+      KERNELIFT_TRY(fits(one, *others, at(key)));
+      continue;
+    }
     if (known == properties.end()) {
       std::string names;
       for (auto& property : properties.items()) names += (names.empty() ? "" : ", ") + property.key();

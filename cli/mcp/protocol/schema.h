@@ -1,5 +1,6 @@
 // The part of JSON Schema that tools describe their arguments with, and the check of a call's arguments by it: type,
-// properties, required, additionalProperties, items, enum, minimum, maximum, minItems, maxItems, maxLength.
+// properties, required, additionalProperties (false, or a schema), items, enum, minimum, maximum, minItems, maxItems,
+// maxLength.
 #pragma once
 #include <string>
 

@@ -1,7 +1,8 @@
-// See session.h. Answers to a batch are gathered, and sent as one array when the last of them is there.
+// See session.h.
 #include "cli/mcp/protocol/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/mcp/protocol/schema.h"
 #include "core/base/json_member.h"
@@ -27,66 +28,78 @@ Json described(const ToolDescription& tool) {
             {"openWorldHint", false}}}};
 }
 
-}  // namespace
+/// The answers to a batch, gathered, and sent as one array when nothing more comes.
+class BatchReplies : public Replies {
+ public:
+  explicit BatchReplies(RepliesPointer whole) : whole_(std::move(whole)) {}
+  ~BatchReplies() override {
+    if (!answers_.empty()) whole_->answer(answers_);
+  }
+  void answer(const Json& message) override { answers_.push_back(message); }
+  void tell(const Json& message) override { whole_->tell(message); }
 
-struct Session::Batch {
-  size_t open = 0;  ///< Messages that may still be answered.
-  Json answers = Json::array();
+ private:
+  const RepliesPointer whole_;
+  Json answers_ = Json::array();
 };
 
-void Session::receive(const LineBuffer::Line& line) {
+}  // namespace
+
+bool is_known_version(const std::string& version) {
+  return std::ranges::find(kVersions, version) != std::end(kVersions);
+}
+
+Session::~Session() {
+  for (auto& [id, call] : std::exchange(open_, {})) call->cancel();
+}
+
+void Session::receive(const LineBuffer::Line& line, const RepliesPointer& replies) {
   if (line.too_long)
-    return send_(error_answer(
-        {Code::Parse, "a message is at most " + std::to_string(kLongestFrame) + " bytes; this one was dropped"}));
-  if (line.text.find_first_not_of(" \t\r") == line.text.npos) return;
+    return refuse(
+        {Code::Parse, "a message is at most " + std::to_string(kLongestFrame) + " bytes; this one was dropped"},
+        replies);
+  if (line.text.find_first_not_of(" \t\r\n") == line.text.npos) return;
   Frame frame = read_frame(line.text);
-  BatchPointer batch;
-  if (frame.batch) batch = std::make_shared<Batch>(), batch->open = frame.messages.size() + 1;
-  for (auto& message : frame.messages) handle(message, batch);
-  if (batch) reply(nullptr, batch);  // All messages have been looked at.
+  const RepliesPointer answers = frame.batch ? std::make_shared<BatchReplies>(replies) : replies;
+  for (auto& message : frame.messages) handle(message, frame.batch, answers);
 }
 
-void Session::reply(Json answer, const BatchPointer& batch) {
-  if (!batch) {
-    if (!answer.is_null()) send_(answer);
-    return;
-  }
-  if (!answer.is_null()) batch->answers.push_back(std::move(answer));
-  if (--batch->open == 0 && !batch->answers.empty()) send_(batch->answers);
+void Session::refuse(const ProtocolError& error, const RepliesPointer& replies) const {
+  Json answer = error_answer(error);
+  // JSON-RPC wants a null where the id is not known; the protocol's own schema has left it out since.
+  if (error.id.is_null() && at_least("2025-11-25")) answer.erase("id");
+  replies->answer(answer);
 }
 
-void Session::refuse(const Message& message, Code code, const std::string& why, const BatchPointer& batch) {
-  reply(error_answer({code, why, message.id}), batch);
-}
-
-void Session::handle(const std::variant<Message, ProtocolError>& received, const BatchPointer& batch) {
-  if (auto* error = std::get_if<ProtocolError>(&received)) return reply(error_answer(*error), batch);
+void Session::handle(const std::variant<Message, ProtocolError>& received, bool in_batch,
+                     const RepliesPointer& replies) {
+  if (auto* error = std::get_if<ProtocolError>(&received)) return refuse(*error, replies);
   const Message& message = std::get<Message>(received);
-  if (message.kind == Message::Kind::Request) return request(message, batch);
+  if (message.kind == Message::Kind::Request) return request(message, in_batch, replies);
   if (message.kind == Message::Kind::Notification) notified(message);
-  reply(nullptr, batch);  // Nothing is asked of the client, so that a response answers nothing.
+  // Nothing is asked of the client, so that a response answers nothing.
 }
 
-void Session::request(const Message& message, const BatchPointer& batch) {
+void Session::request(const Message& message, bool in_batch, const RepliesPointer& replies) {
   const std::string& method = message.method;
-  auto answer = [&](Json result) { reply(request_answer(message.id, std::move(result)), batch); };
+  auto answer = [&](Json result) { replies->answer(request_answer(message.id, std::move(result))); };
+  auto no = [&](Code code, const std::string& why) { refuse({code, why, message.id}, replies); };
   if (method == "ping") return answer(Json::object());
   if (method == "initialize") {
-    if (batch) return refuse(message, Code::InvalidRequest, "initialize is not part of a batch", batch);
-    if (!version_.empty()) return refuse(message, Code::InvalidRequest, "this session is initialized already", batch);
+    if (in_batch) return no(Code::InvalidRequest, "initialize is not part of a batch");
+    if (initialized()) return no(Code::InvalidRequest, "this session is initialized already");
     auto result = initialize(message.params);
-    if (!result.ok()) return refuse(message, Code::InvalidParams, result.error().message, batch);
+    if (!result.ok()) return no(Code::InvalidParams, result.error().message);
     return answer(*result);
   }
   constexpr const char* kKnown[] = {"tools/list", "tools/call", "resources/list", "resources/templates/list",
                                     "resources/read"};
   if (std::ranges::find(kKnown, method) == std::end(kKnown))
-    return refuse(message, Code::NoMethod, "there is no method " + shown_line(method, kShown), batch);
-  if (version_.empty()) return refuse(message, Code::InvalidRequest, "initialize comes first", batch);
-  if (method == "tools/call") return call_tool(message, batch);
-  if (method == "resources/read") return read_resource(message, batch);
-  if (message.params.contains("cursor"))
-    return refuse(message, Code::InvalidParams, "lists here have one page, and so no cursor", batch);
+    return no(Code::NoMethod, "there is no method " + shown_line(method, kShown));
+  if (!initialized()) return no(Code::InvalidRequest, "initialize comes first");
+  if (method == "tools/call") return call_tool(message, replies);
+  if (method == "resources/read") return read_resource(message, replies);
+  if (message.params.contains("cursor")) return no(Code::InvalidParams, "lists here have one page, and so no cursor");
   if (method == "resources/list") return answer({{"resources", host_.resources()}});
   if (method == "resources/templates/list") return answer({{"resourceTemplates", Json::array()}});
   Json tools = Json::array();
@@ -97,11 +110,12 @@ void Session::request(const Message& message, const BatchPointer& batch) {
 Result<Json> Session::initialize(const Json& params) {
   const std::string wanted = text_member(params, "protocolVersion");
   if (wanted.empty()) return usage_error("initialize has a protocolVersion, a text");
-  const auto known = std::ranges::find(kVersions, wanted);
-  version_ = known == std::end(kVersions) ? *std::prev(std::end(kVersions)) : *known;
+  version_ = is_known_version(wanted) ? wanted : *std::prev(std::end(kVersions));
+  Json server = {{"name", "kernelift"}, {"title", "Kernelift"}, {"version", server_version_}};
+  if (at_least("2025-11-25")) server["description"] = "Judges, tunes and patches the GPU kernels of an application";
   return Json{{"protocolVersion", version_},
               {"capabilities", {{"tools", Json::object()}, {"resources", Json::object()}}},
-              {"serverInfo", {{"name", "kernelift"}, {"title", "Kernelift"}, {"version", server_version_}}},
+              {"serverInfo", server},
               {"instructions", host_.instructions()}};
 }
 
@@ -111,10 +125,9 @@ void Session::notified(const Message& message) {
   if (id == message.params.end() || !is_token(*id)) return;
   auto found = open_.find(compact(*id));
   if (found == open_.end()) return;  // It was answered meanwhile, or is none of ours.
-  Open cancelled = std::move(found->second);
+  const CallPointer cancelled = std::move(found->second);
   open_.erase(found);
-  cancelled.call->cancel();
-  reply(nullptr, cancelled.batch);
+  cancelled->cancel();
 }
 
 Json Session::rendered(const ToolAnswer& answer) const {
@@ -130,11 +143,12 @@ Json Session::rendered(const ToolAnswer& answer) const {
   return result;
 }
 
-void Session::call_tool(const Message& message, const BatchPointer& batch) {
-  auto invalid = [&](const std::string& why) { refuse(message, Code::InvalidParams, why, batch); };
+void Session::call_tool(const Message& message, const RepliesPointer& replies) {
+  auto invalid = [&](const std::string& why) { refuse({Code::InvalidParams, why, message.id}, replies); };
   const std::string id = compact(message.id), name = text_member(message.params, "name");
   if (name.empty()) return invalid("tools/call has a name, a text");
-  if (open_.contains(id)) return refuse(message, Code::InvalidRequest, "a call with this id is not over yet", batch);
+  if (open_.contains(id))
+    return refuse({Code::InvalidRequest, "a call with this id is not over yet", message.id}, replies);
   const auto tools = host_.tools();
   const auto tool = std::ranges::find(tools, name, &ToolDescription::name);
   if (tool == tools.end()) return invalid("there is no tool " + shown_line(name, kShown));
@@ -144,33 +158,33 @@ void Session::call_tool(const Message& message, const BatchPointer& batch) {
   if (auto meta = message.params.find("_meta"); meta != message.params.end() && meta->is_object())
     if (auto token = meta->find("progressToken"); token != meta->end()) {
       if (!is_token(*token)) return invalid("a progressToken is a text or a whole number");
-      progress = [this, token = *token](double done, std::optional<double> total, const std::string& words) {
+      progress = [this, token = *token, replies](double done, std::optional<double> total, const std::string& words) {
         Json params = {{"progressToken", token}, {"progress", done}};
         if (total) params["total"] = *total;
         if (at_least("2025-03-26")) params["message"] = words;
-        send_(notification("notifications/progress", std::move(params)));
+        replies->tell(notification("notifications/progress", std::move(params)));
       };
     }
   auto call = std::make_shared<Call>(
       std::move(arguments), [this](const ToolAnswer& answer) { return rendered(answer); },
-      [this, request = message.id, id, batch](Json result) {
+      [this, request = message.id, id, replies](Json result) {
         open_.erase(id);
-        reply(request_answer(request, std::move(result)), batch);
+        replies->answer(request_answer(request, std::move(result)));
       },
       std::move(progress));
-  open_[id] = {call, batch};
+  open_[id] = call;
   if (Status fit = fits(call->arguments, tool->arguments); !fit.ok()) return call->fail(fit.error().message);
   host_.call(name, call);
 }
 
-void Session::read_resource(const Message& message, const BatchPointer& batch) {
+void Session::read_resource(const Message& message, const RepliesPointer& replies) {
   const std::string uri = text_member(message.params, "uri");
-  if (uri.empty()) return refuse(message, Code::InvalidParams, "resources/read has a uri, a text", batch);
+  if (uri.empty()) return refuse({Code::InvalidParams, "resources/read has a uri, a text", message.id}, replies);
   auto text = host_.resource(uri);
-  if (!text.ok()) return refuse(message, Code::NoResource, text.error().message, batch);
+  if (!text.ok()) return refuse({Code::NoResource, text.error().message, message.id}, replies);
   Json content = {{"uri", uri}, {"mimeType", text->starts_with('{') ? "application/json" : "text/plain"}};
   content["text"] = *std::move(text);
-  reply(request_answer(message.id, {{"contents", Json::array({content})}}), batch);
+  replies->answer(request_answer(message.id, {{"contents", Json::array({content})}}));
 }
 
 }  // namespace kernelift::cli::mcp

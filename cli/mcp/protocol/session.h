@@ -36,40 +36,48 @@ class Host {
 };
 
 /// Versions that are spoken, the newest last.
-inline constexpr const char* kVersions[] = {"2024-11-05", "2025-03-26", "2025-06-18"};
+inline constexpr const char* kVersions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+bool is_known_version(const std::string& version);
 /// Bytes of a message: a candidate's source, several times, fits.
 inline constexpr size_t kLongestFrame = 8 << 20;
 
+/// Where the answers to one frame go. It is held as long as something may still come, and so no longer when all of the
+/// frame is answered or cancelled.
+class Replies {
+ public:
+  virtual ~Replies() = default;
+  /// An answer, or an array of them.
+  virtual void answer(const Json& message) = 0;
+  /// A notification about a request of the frame that is not answered yet.
+  virtual void tell(const Json& message) = 0;
+};
+using RepliesPointer = std::shared_ptr<Replies>;
+
 class Session {
  public:
-  using Send = std::function<void(const Json&)>;
-  Session(Host& host, std::string server_version, Send send)
-      : host_(host), server_version_(std::move(server_version)), send_(std::move(send)) {}
-  void receive(const LineBuffer::Line& line);
+  Session(Host& host, std::string server_version) : host_(host), server_version_(std::move(server_version)) {}
+  /// Cancels its calls that are not over.
+  ~Session();
+  Session(const Session&) = delete;
+  void receive(const LineBuffer::Line& line, const RepliesPointer& replies);
+  bool initialized() const { return !version_.empty(); }
+  bool busy() const { return !open_.empty(); }  ///< A call has no answer yet.
 
  private:
-  struct Batch;
-  using BatchPointer = std::shared_ptr<Batch>;
-  void handle(const std::variant<Message, ProtocolError>& received, const BatchPointer& batch);
-  void request(const Message& message, const BatchPointer& batch);
+  void handle(const std::variant<Message, ProtocolError>& received, bool in_batch, const RepliesPointer& replies);
+  void request(const Message& message, bool in_batch, const RepliesPointer& replies);
   void notified(const Message& message);
   Result<Json> initialize(const Json& params);
-  void call_tool(const Message& message, const BatchPointer& batch);
-  void read_resource(const Message& message, const BatchPointer& batch);
-  void reply(Json answer, const BatchPointer& batch);
-  void refuse(const Message& message, Code code, const std::string& why, const BatchPointer& batch);
+  void call_tool(const Message& message, const RepliesPointer& replies);
+  void read_resource(const Message& message, const RepliesPointer& replies);
+  void refuse(const ProtocolError& error, const RepliesPointer& replies) const;
   Json rendered(const ToolAnswer& answer) const;
   bool at_least(const char* version) const { return version_ >= version; }
 
   Host& host_;
   const std::string server_version_;
-  const Send send_;
-  std::string version_;  ///< Of the protocol; empty before `initialize`.
-  struct Open {
-    CallPointer call;
-    BatchPointer batch;
-  };
-  std::map<std::string, Open> open_;  ///< Calls without an answer, by their ids as JSON.
+  std::string version_;                      ///< Of the protocol; empty before `initialize`.
+  std::map<std::string, CallPointer> open_;  ///< Calls without an answer, by their ids as JSON.
 };
 
 }  // namespace kernelift::cli::mcp

@@ -175,7 +175,6 @@ double expected_gain(const Hypothesis& hypothesis, const std::map<int64_t, Hypot
   double untried = 1;
   for (auto& [number, other] : all) {
     if (number == hypothesis.number || other.open()) continue;
-    if (other.base == hypothesis.base && near_duplicates(other.change, hypothesis.change)) return 0;
     if (other.family == hypothesis.family && other.figure == hypothesis.figure) untried *= kNextToTried;
   }
   return std::log(hypothesis.gain) * chances[static_cast<size_t>(hypothesis.risk)] * (held / judged) *

@@ -17,7 +17,10 @@ HypothesisBoard::HypothesisBoard(KeptState state) : state_(std::move(state)) {
     if (!key.starts_with(kPrefix)) continue;
     const Json json = Json::parse(value, nullptr, false);
     if (!json.is_object()) continue;
-    if (auto card = hypothesis_from_json(json, key); card.ok()) hypotheses_.emplace(card->number, *std::move(card));
+    auto card = hypothesis_from_json(json, key);
+    if (!card.ok()) continue;
+    unjudged_.insert(card->number);
+    hypotheses_.emplace(card->number, *std::move(card));
   }
 }
 
@@ -47,12 +50,14 @@ void HypothesisBoard::reopen_unjudged(const History& history) {
 void HypothesisBoard::keep(const Hypothesis& hypothesis) const {
   char key[32];
   std::snprintf(key, sizeof key, "%s%08lld", kPrefix.data(), static_cast<long long>(hypothesis.number));
+  std::erase_if(findings_, [&](auto& finding) { return finding.hypothesis.number == hypothesis.number; });
+  unjudged_.insert(hypothesis.number);
   state_.put(key, to_json(hypothesis).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 const Hypothesis* HypothesisBoard::best_open(const History& history) const {
   if (open() == 0) return nullptr;
-  const auto known = findings(history);
+  const auto& known = findings(history);
   const Hypothesis* best = nullptr;
   double most = kWorthwhile;
   for (auto& [number, hypothesis] : hypotheses_) {
@@ -72,18 +77,21 @@ size_t HypothesisBoard::open() const {
 }
 
 double HypothesisBoard::expected_of_open(const History& history) const {
-  const auto known = findings(history);
+  const auto& known = findings(history);
   double sum = 0;
   for (auto& [number, hypothesis] : hypotheses_)
     if (hypothesis.open()) sum += expected_gain(hypothesis, hypotheses_, known);
   return std::exp(sum);
 }
 
-std::vector<Finding> HypothesisBoard::findings(const History& history) const {
-  std::vector<Finding> found;
-  for (auto& [number, hypothesis] : hypotheses_)
-    if (auto finding = finding_of(hypothesis, history)) found.push_back(*std::move(finding));
-  return found;
+const std::vector<Finding>& HypothesisBoard::findings(const History& history) const {
+  auto number_of = [](const Finding& finding) { return finding.hypothesis.number; };
+  for (auto number = unjudged_.begin(); number != unjudged_.end();) {
+    auto finding = finding_of(hypotheses_.at(*number), history);
+    number = finding ? unjudged_.erase(number) : std::next(number);
+    if (finding) findings_.insert(std::ranges::upper_bound(findings_, number_of(*finding), {}, number_of), *finding);
+  }
+  return findings_;
 }
 
 std::vector<Finding> findings_of(const std::map<std::string, std::string>& state, const std::vector<RunTrial>& trials) {

@@ -2,6 +2,7 @@
 // the measurements when these are there.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,14 +31,20 @@ class HypothesisBoard {
   size_t open() const;
   /// The sum of what is expected of the open ones, as a factor of speedup.
   double expected_of_open(const History& history) const;
-  /// Of all that were tested, in the order of their numbers.
-  std::vector<Finding> findings(const History& history) const;
+  /// Of all that were tested, in the order of their numbers. EXPECTS: the history is the one of earlier calls, with
+  /// more trials. Valid until the next call of this or keep().
+  const std::vector<Finding>& findings(const History& history) const;
+
+  /// What findings() knew last.
+  const std::vector<Finding>& known_findings() const { return findings_; }
 
   static constexpr double kWorthwhile = 0.01;
 
  private:
   KeptState state_;
   std::map<int64_t, Hypothesis> hypotheses_;
+  mutable std::vector<Finding> findings_;  ///< Of those whose verdict is known: it stays.
+  mutable std::set<int64_t> unjudged_;     ///< All others, by number.
 };
 
 /// The findings of a run's state and trials, for reports.

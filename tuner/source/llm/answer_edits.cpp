@@ -246,7 +246,12 @@ AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::str
   auto blocks = blocks_of(lines, result.complaint);
   const bool whole = result.complaint.empty() && blocks.empty();
   if (whole)
-    if (auto text = whole_file(lines, result.complaint)) candidate.source = *text;
+    if (auto text = whole_file(lines, result.complaint)) {
+      candidate.source = *text;
+      // What the parent's rewrites assumed need not hold for a text that was written anew, nor be all that it needs:
+      // the judge finds out what this text assumes.
+      for (auto& step : candidate.steps) step.premises.clear();
+    }
   if (candidate.source.size() > kMostGrowth * parent.source.size() + kMostAdded)
     result.complaint = "The new text is far too long for a rewrite of this source.";
   auto speaks_of_launch = [](auto& line) { return without_outer_blanks(line).starts_with("LAUNCH "); };
@@ -284,11 +289,12 @@ AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::str
     }
     candidate.source.replace(found[0], blocks[i].search.size(), blocks[i].replace);
   }
-  for (auto& [name, value] : new_constants(parent.source, candidate.source))
-    if (!with_geometry({}, {}).contains(name)) candidate.values.insert_or_assign(name, value);
-  // A constant that the parent had, too, may have another value in the new text; launches use the text's.
+  const std::string parents = blank_comments(parent.source);
   for (auto& [name, value] : new_constants({}, candidate.source))
-    if (auto known = candidate.values.find(name); known != candidate.values.end()) known->second = value;
+    if (auto known = candidate.values.find(name); known != candidate.values.end())
+      known->second = value;  // Launches use the text's value, also of a constant that the parent had.
+    else if (whole_words(parents, name).empty() && !with_geometry({}, {}).contains(name))
+      candidate.values[name] = value;
   std::vector<TuneDeclarations::Size> sizes;
   for (auto& line : lines)
     if (speaks_of_launch(line) && result.complaint.empty())

@@ -4,7 +4,7 @@
 // such as `LAUNCH grid.x = ceil_div(gx, 2)` change the launch, as its declarations do (space/kernel_template.h). New
 // integer constants and knobs of the application that the edits set otherwise become values of the candidate, which the
 // parameter tier varies: as they declare, or around their values where they declare nothing. A whole file for a text
-// that has a launch of its own must say how it is launched.
+// that has a launch of its own must say how it is launched, and has none of the premises of the parent's steps.
 #pragma once
 #include <optional>
 #include <string>

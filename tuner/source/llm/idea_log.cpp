@@ -61,6 +61,7 @@ LoggedCall* IdeaLog::find(int64_t number) {
 }
 
 void IdeaLog::keep(const LoggedCall& call) {
+  gained_.erase(call.number);  // Its candidate may be another one now: a fixed one.
   if (!call.candidate.empty() && call.card) cards_[call.candidate] = call.card;
   char key[32];
   std::snprintf(key, sizeof key, "%s%08lld", kPrefix.data(), static_cast<long long>(call.number));
@@ -88,13 +89,20 @@ std::vector<IdeaCall> IdeaLog::calls(const std::vector<std::string>& models, con
     const auto model = static_cast<size_t>(std::ranges::find(models, call.model) - models.begin());
     if (model == models.size() || call.cards > 0) continue;
     IdeaCall made{model * kPromptKinds + static_cast<size_t>(call.kind), call.seconds, call.tokens, 0};
-    auto key = Hash::from_hex(call.candidate);
-    const RunTrial *trial = key ? history.by_key(*key) : nullptr, *parent = history.find(call.parent);
-    if (trial && parent && trial->verdict.ok() && parent->verdict.ok())
-      made.gained = std::max(0.0, std::log(trial->verdict.speedup() / parent->verdict.speedup()));
+    if (!call.candidate.empty()) made.gained = gained(call, history);
     all.push_back(made);
   }
   return all;
+}
+
+double IdeaLog::gained(const LoggedCall& call, const History& history) const {
+  if (auto known = gained_.find(call.number); known != gained_.end()) return known->second;
+  auto key = Hash::from_hex(call.candidate);
+  const RunTrial *trial = key ? history.by_key(*key) : nullptr, *parent = history.find(call.parent);
+  if (!trial || !parent) return 0;
+  const bool right = trial->verdict.ok() && parent->verdict.ok();
+  return gained_[call.number] =
+             right ? std::max(0.0, std::log(trial->verdict.speedup() / parent->verdict.speedup())) : 0;
 }
 
 int64_t IdeaLog::card_of(const std::string& candidate) const {

@@ -44,15 +44,20 @@ class IdeaLog {
   void keep(const LoggedCall& call);
 
   uint64_t ideas() const;  ///< Calls that were no repairs.
-  /// For choose_arm(): arm `m * kPromptKinds + kind` is that of `models[m]`.
+  /// EXPECTS: the history is that of earlier calls, with more trials. For choose_arm(): arm `m * kPromptKinds + kind`
+  /// is that of `models[m]`.
   std::vector<IdeaCall> calls(const std::vector<std::string>& models, const History& history) const;
   /// The hypothesis that the candidate with this key carries out; 0: none.
   int64_t card_of(const std::string& candidate) const;
 
  private:
+  /// Logarithm of the gain of the call's candidate over its parent; 0: none, or not judged yet.
+  double gained(const LoggedCall& call, const History& history) const;
+
   KeptState state_;
   std::map<int64_t, LoggedCall> calls_;
-  std::map<std::string, int64_t> cards_;  ///< By candidate.
+  mutable std::map<int64_t, double> gained_;  ///< By calls whose candidates were judged: it stays.
+  std::map<std::string, int64_t> cards_;      ///< By candidate.
 };
 
 }  // namespace kernelift::tuner

@@ -40,7 +40,30 @@ Result<std::string> task_text(const std::filesystem::path& folder, const PromptS
   return fill_prompt(folder, "task_optimise", {});
 }
 
+/// The fields of each template (docs/models.md lists them).
+const std::map<std::string, std::vector<const char*>> kFields = {
+    {"system", {"language"}},
+    {"optimise",
+     {"kernel", "device", "launches", "parameters", "judging", "profile", "rules", "attempts", "findings", "original",
+      "parent", "facts", "own_launch", "source", "task"}},
+    {"task_optimise", {}},
+    {"task_combine", {"inspirations"}},
+    {"task_hypotheses", {"count", "figures"}},
+    {"task_write", {"card"}},
+    {"repair", {"complaint", "own_launch", "source"}},
+    {"repair_hypotheses", {"complaint", "own_launch", "source"}},
+};
+
 }  // namespace
+
+Status check_prompts(const std::filesystem::path& folder) {
+  for (auto& [name, fields] : kFields) {
+    std::map<std::string, std::string> values;
+    for (auto* field : fields) values[field] = "";
+    if (auto filled = fill_prompt(folder, name, values); !filled.ok()) return std::move(filled).error();
+  }
+  return done();
+}
 
 std::string shown_trial(const RunTrial& trial) {
   return "#" + std::to_string(trial.id) + " (" + trial.candidate.note() +

@@ -14,10 +14,11 @@ struct IdeaTask {
   const Population& population;      ///< Of which texts to combine with are shown.
 };
 
-/// Templates that are filled for ideas and their repairs, by name.
-inline constexpr const char* kIdeaTemplates[] = {"optimise",   "task_optimise", "task_combine",     "task_hypotheses",
-                                                 "task_write", "repair",        "repair_hypotheses"};
 inline constexpr size_t kPartners = 2;  ///< Other texts that a prompt shows to be combined with.
+
+/// An Error names the template that cannot be read, or the field that it has and nothing is filled in for: before any
+/// model is asked.
+Status check_prompts(const std::filesystem::path& folder);
 
 /// `characters`: of the facts together. An Error: a template cannot be read or filled.
 Result<std::string> idea_prompt(const std::filesystem::path& folder, const PromptSubject& subject, const IdeaTask& task,

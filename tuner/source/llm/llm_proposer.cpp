@@ -25,17 +25,16 @@ constexpr int kMostUnusable = 12;  ///< The same for answers of which nothing ca
 constexpr int kMostBarren = 2;     ///< Answers in a row without a hypothesis that is worth its cost.
 constexpr size_t kMostCards = 4;   ///< Hypotheses that are asked for at a time.
 constexpr size_t kQuotedFindings = 24;
+constexpr int kFindingsPause = 30;          ///< Times as long as writing the findings took, they are not written again.
 constexpr size_t kRepeatedAnswer = 60'000;  ///< Bytes of a model's own answer that a repair sends back to it.
 constexpr size_t kShownLine = 240;
-constexpr double kShortestCall = 0.05;  ///< Seconds; no model answers sooner.
-constexpr int kMostFixes = 3;           ///< Mechanical ones of an idea, beside the repairs by the model.
-constexpr int kAdaptations = 5;         ///< Requests that a call may take to find the form that a server accepts.
+constexpr int kMostFixes = 3;    ///< Mechanical ones of an idea, beside the repairs by the model.
+constexpr int kAdaptations = 5;  ///< Requests that a call may take to find the form that a server accepts.
 /// Share of its roof from which on a kernel counts as done, and beyond which the roof is not its roof any more, since
 /// it does less work.
 constexpr double kDone = 0.92, kBeyond = 1.1;
 /// A candidate whose verdict is not there after this time was abandoned, or could not be judged.
 constexpr auto kToBeJudged = std::chrono::seconds(120);
-constexpr const char* kSpentKey = "llm";
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -50,8 +49,10 @@ Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOpti
   KERNELIFT_ASSERT(!options.specs.empty(), "a model is named");
   std::vector<Asked> models;
   for (auto& spec : options.specs) {
-    KERNELIFT_ASSIGN(auto model, open_model(spec, options.limits));
+    KERNELIFT_ASSIGN(auto model, options.open(spec, options.limits));
     models.push_back({spec, spec.shown() + "," + spec.model, std::move(model)});
+    if (!options.prices) continue;
+    KERNELIFT_ASSIGN(models.back().price, options.prices->price(spec));
   }
   std::optional<FindingsFile> file;
   if (!options.findings.empty()) {
@@ -62,8 +63,7 @@ Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOpti
   auto& folder = proposer->options_.prompts;
   KERNELIFT_ASSIGN(proposer->system_,
                    fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}}));
-  for (std::string name : kIdeaTemplates)
-    if (auto text = read_text(folder / (name + ".txt")); !text.ok()) return std::move(text).error();
+  KERNELIFT_TRY(check_prompts(folder));
   return proposer;
 }
 
@@ -75,22 +75,15 @@ LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, std::vector<Asked> 
       transcripts_(options_.transcripts),
       log_(options_.state),
       board_(options_.state) {
-  // A state that cannot be read is ignored, and counting starts at 0. Repairs were counted apart once.
-  auto known = options_.state.known.find(kSpentKey);
-  const std::string kept = known == options_.state.known.end() ? "" : known->second;
-  if (Json spent = Json::parse(kept, nullptr, false); spent.is_object())
-    if (auto read = reading("what the model has cost",
-                            [&] {
-                              return Spent{spent.value("calls", int64_t{0}) + spent.value("repairs", int64_t{0}),
-                                           spent.value("tokens", int64_t{0}), spent.value("seconds", 0.0)};
-                            });
-        read.ok())
-      spent_ = *read;
+  spent_ = ModelUse::read(options_.state);
+  if (options_.prices) spent_.currency = options_.prices->currency();
+  answers_ = AnswerRecord::read(options_.state);
 }
 
 LlmProposer::~LlmProposer() {
+  keep_findings();
   if (calling_.empty()) return;
-  spent_.seconds = seconds_spent();
+  spent_ = used();
   stop_ = true;
   // What has come by now is of no use to this run, but it was asked for.
   for (auto& call : std::exchange(calling_, {})) count(call.called.get());
@@ -103,7 +96,10 @@ void LlmProposer::count(const Called& called) {
   reserved_ -= called.reserved;
   models_[talk.model].calling -= 1;
   int64_t tokens = 0;
-  if (auto& answer = called.reply.answer; answer.ok()) tokens = answer->input_tokens + answer->output_tokens;
+  if (auto& answer = called.reply.answer; answer.ok()) {
+    tokens = answer->input_tokens + answer->output_tokens;
+    spent_.money += models_[talk.model].price.of(answer->input_tokens, answer->output_tokens);
+  }
   spent_.tokens += tokens;
   Hypothesis* card = board_.find(talk.card);
   if (LoggedCall* call = log_.find(talk.call)) {
@@ -139,22 +135,27 @@ void LlmProposer::tell_findings(const History& history, bool aloud) {
     return std::ranges::any_of(calling_, of_card, &Calling::talk) ||
            std::ranges::any_of(to_repair_, [&](auto& waiting) { return of_card(waiting.first); });
   };
-  auto findings = board_.findings(history);
-  std::erase_if(findings, [&](auto& finding) { return in_work(finding.hypothesis.number); });
-  bool changed = false;
   held_.clear();
-  for (auto& finding : findings) {
+  for (auto& finding : board_.findings(history)) {
+    if (in_work(finding.hypothesis.number)) continue;
     ++held_[tuner::name(finding.conclusion)];
-    std::string text = finding.text();
-    std::string& told = told_[finding.hypothesis.number];
-    if (told == text) continue;
-    told = text, changed = true;
-    if (aloud) notes_.push_back(std::move(text));
+    Told& told = told_[finding.hypothesis.number];
+    if (told.trial == finding.trial && told.why == finding.why) continue;
+    told = {finding.trial, finding.why}, findings_to_keep_ = true;
+    if (aloud) notes_.push_back(finding.text());
   }
-  if (!changed || options_.findings.empty()) return;
-  auto kept = FindingsFile::update(options_.findings, mep_.kernel_name, options_.run, findings);
+  // The whole file is written, so that a long one is written less often; the run's database has all of it meanwhile.
+  if (Clock::now() >= keep_findings_at_) keep_findings();
+}
+
+void LlmProposer::keep_findings() {
+  if (!findings_to_keep_ || options_.findings.empty()) return;
+  const auto begin = Clock::now();
+  findings_to_keep_ = false;
+  auto kept = FindingsFile::update(options_.findings, mep_.kernel_name, options_.run, board_.known_findings());
   if (kept.ok()) file_ = *std::move(kept);
   else note_once("the findings could not be kept: " + kept.error().message);
+  keep_findings_at_ = Clock::now() + kFindingsPause * (Clock::now() - begin);
 }
 
 std::set<int64_t> LlmProposer::busy() const {
@@ -168,8 +169,9 @@ std::set<int64_t> LlmProposer::busy() const {
 
 std::vector<std::string> LlmProposer::relevant_findings(const RunTrial& base, const History& history) const {
   std::vector<std::string> lines;
-  auto own = board_.findings(history);
-  for (auto finding = own.rbegin(); finding != own.rend(); ++finding) lines.push_back(finding->text());
+  const auto& own = board_.findings(history);
+  for (auto finding = own.rbegin(); finding != own.rend() && lines.size() < kQuotedFindings; ++finding)
+    lines.push_back(finding->text());
   if (file_) {
     const std::string device = history.baseline() ? history.baseline()->verdict.device : "";
     for (auto& section : file_->relevant(device, population_.family_of_trial(base.id), options_.run))
@@ -185,7 +187,7 @@ std::optional<LlmProposer::Talk> LlmProposer::talk_of(size_t model, PromptKind k
   talk.model = model, talk.kind = kind, talk.parent = base.id, talk.base = base.candidate;
   if (card) talk.card = card->number;
   PromptSubject subject{
-      mep_, history, base, options_.profile, options_.tolerance, unusable_, relevant_findings(base, history)};
+      mep_, history, base, options_.profile, options_.tolerance, answers_.unusable, relevant_findings(base, history)};
   auto prompt =
       idea_prompt(options_.prompts, subject, {kind, card, kMostCards, population_}, options_.prompt_characters);
   if (!prompt.ok()) {
@@ -234,10 +236,13 @@ std::optional<LlmProposer::Talk> LlmProposer::new_talk(const History& history) {
   return talk_of(arm / kPromptKinds, kind, *history.find(card ? card->base : parent->id), card, history);
 }
 
-double LlmProposer::seconds_spent() const {
-  if (calling_.empty()) return spent_.seconds;
-  return spent_.seconds + std::chrono::duration<double>(Clock::now() - calling_since_).count();
+ModelUse LlmProposer::used() const {
+  ModelUse use = spent_;
+  if (!calling_.empty()) use.seconds += std::chrono::duration<double>(Clock::now() - calling_since_).count();
+  return use;
 }
+
+std::string LlmProposer::spending() const { return spent_.calls > 0 ? "models " + spent_.brief() : ""; }
 
 size_t LlmProposer::parallelism() const {
   size_t sum = 0;
@@ -280,7 +285,7 @@ std::string LlmProposer::enough(const History& history) const {
                   100 * share, options_.roof.c_str());
     return text;
   }
-  if (barren_ < kMostBarren || board_.best_open(history)) return {};
+  if (answers_.barren < kMostBarren || board_.best_open(history)) return {};
   std::snprintf(text, sizeof text, "enough: the %zu hypotheses that are open promise %.1f %% in all", board_.open(),
                 100 * (board_.expected_of_open(history) - 1));
   return text;
@@ -288,11 +293,7 @@ std::string LlmProposer::enough(const History& history) const {
 
 bool LlmProposer::affordable(const History& history) {
   if (!gave_up_.empty()) return false;
-  std::string spent;
-  if (spent_.tokens >= options_.most_tokens) spent = "tokens is spent (--llm-tokens)";
-  else if (options_.most_seconds - seconds_spent() < kShortestCall) spent = "waiting time is spent (--llm-seconds)";
-  else if (spent_.calls >= options_.most_calls) spent = "calls is spent (--llm-calls)";
-  if (!spent.empty()) give_up("the model's budget of " + spent);
+  if (std::string spent = used().exhausted(options_); !spent.empty()) give_up("the model's budget of " + spent);
   else if (std::string why = enough(history); !why.empty()) give_up(why);
   return gave_up_.empty() && spent_.calls + reserved_ < options_.most_calls;
 }
@@ -309,7 +310,7 @@ void LlmProposer::call(Talk talk, const std::string& kind) {
   save();
   const int64_t others = options_.most_calls - spent_.calls - reserved_;
   const auto reserved = static_cast<int>(std::clamp<int64_t>(others, 0, options_.limits.attempts - 1 + kAdaptations));
-  const CallLimits limits{1 + reserved, options_.most_seconds - seconds_spent()};
+  const CallLimits limits{1 + reserved, options_.most_seconds - used().seconds};
   if (calling_.empty()) calling_since_ = Clock::now();
   reserved_ += reserved, ++asked.calling;
   ModelRequest request{kind, system_, talk.messages};
@@ -325,10 +326,7 @@ void LlmProposer::call(Talk talk, const std::string& kind) {
   calling_.push_back({std::move(noted), std::async(std::launch::async, std::move(ask))});
 }
 
-void LlmProposer::save() {
-  options_.state.put(kSpentKey,
-                     Json{{"calls", spent_.calls}, {"tokens", spent_.tokens}, {"seconds", seconds_spent()}}.dump());
-}
+void LlmProposer::save() { used().keep(options_.state); }
 
 void LlmProposer::write_transcript(const Called& called) {
   Json transcript = transcript_json(called.request, called.reply.answer);
@@ -399,7 +397,7 @@ std::optional<Proposal> LlmProposer::take_answer(Called called, const History& h
 void LlmProposer::take_cards(const Talk& talk, const Cards& cards, const ChatAnswer& answer, double seconds,
                              const History& history) {
   Asked& asked = models_[talk.model];
-  asked.unusable = 0;
+  answers_.streaks[asked.key].unusable = 0;
   if (LoggedCall* call = log_.find(talk.call)) {
     call->cards = static_cast<int64_t>(cards.hypotheses.size());
     log_.keep(*call);
@@ -418,18 +416,21 @@ void LlmProposer::take_cards(const Talk& talk, const Cards& cards, const ChatAns
   }
   if (taken < cards.hypotheses.size())
     notes_.push_back(counted(cards.hypotheses.size() - taken, "hypothesis") + " repeated earlier ones");
-  barren_ = board_.best_open(history) ? 0 : barren_ + 1;
+  answers_.barren = board_.best_open(history) ? 0 : answers_.barren + 1;
+  answers_.keep(options_.state);
 }
 
 void LlmProposer::take_unusable(Talk talk, const std::string& idea, const std::string& complaint) {
   const std::string why = first_line(complaint);
   notes_.push_back("an answer could not be applied: " + why);
-  unusable_.push_back((idea.empty() ? "(no idea stated)" : shown_line(idea, kShownLine)) +
-                      ": could not be applied: " + why);
+  answers_.add_unusable((idea.empty() ? "(no idea stated)" : shown_line(idea, kShownLine)) +
+                        ": could not be applied: " + why);
   Asked& asked = models_[talk.model];
-  if (++asked.unusable >= kMostUnusable) {
+  const int streak = ++answers_.streaks[asked.key].unusable;
+  answers_.keep(options_.state);
+  if (streak >= kMostUnusable) {
     drop_card(talk, why);
-    return give_up_on(asked, "the model is not called again after " + std::to_string(asked.unusable) +
+    return give_up_on(asked, "the model is not called again after " + std::to_string(streak) +
                                  " answers in a row of which nothing could be made");
   }
   repair(std::move(talk), complaint);
@@ -445,7 +446,7 @@ std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& a
     take_unusable(std::move(talk), edits.idea, edits.complaint);
     return std::nullopt;
   }
-  asked.unusable = 0;
+  answers_.streaks[asked.key].unusable = 0;
   Hypothesis* card = board_.find(talk.card);
   std::string summary = edits.idea.empty() ? "(no idea stated)" : edits.idea;
   if (edits.idea.empty() && card) summary = card->change;
@@ -462,7 +463,8 @@ std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& a
     take_repeated(std::move(talk), "a candidate that is still being judged");
     return std::nullopt;
   }
-  asked.repeats = 0;
+  answers_.streaks[asked.key].repeats = 0;
+  answers_.keep(options_.state);
   return offer(std::move(talk), std::move(proposal));
 }
 
@@ -486,9 +488,11 @@ void LlmProposer::take_repeated(Talk talk, const std::string& earlier) {
   ++counts_.repeated;
   notes_.push_back("an answer gives the same text and launch as " + earlier);
   Asked& asked = models_[talk.model];
-  if (++asked.repeats >= kMostRepeats) {
+  const int streak = ++answers_.streaks[asked.key].repeats;
+  answers_.keep(options_.state);
+  if (streak >= kMostRepeats) {
     drop_card(talk, "the text that was to carry it out was tried before");
-    return give_up_on(asked, "the model is not called again after " + std::to_string(asked.repeats) +
+    return give_up_on(asked, "the model is not called again after " + std::to_string(streak) +
                                  " answers in a row that repeat earlier ones");
   }
   repair(std::move(talk), "It gives exactly the same text and launch as " + earlier +
@@ -533,7 +537,7 @@ std::vector<Proposal> LlmProposer::propose(const History& history, size_t count)
       continue;
     }
     Called called = call->called.get();
-    if (calling_.size() == 1) spent_.seconds = seconds_spent();
+    if (calling_.size() == 1) spent_ = used();
     call = calling_.erase(call);
     if (auto proposal = take_answer(std::move(called), history)) proposals.push_back(std::move(*proposal));
   }
@@ -573,16 +577,13 @@ std::string LlmProposer::closing_note() const {
            (gave_up_.empty() ? "there was no time for it, or nothing to start from, before the search was over"
                              : gave_up_);
   auto number = [](int64_t value) { return std::to_string(value); };
-  char seconds[64];
-  std::snprintf(seconds, sizeof seconds, "%.0f of %.0f s", seconds_spent(), options_.most_seconds);
   std::string text = "the model was asked for " + counted(static_cast<size_t>(counts_.ideas), "idea") + " and " +
                      counted(static_cast<size_t>(counts_.repairs), "repair") + " and answered " +
                      number(counts_.answers) +
                      " times: " + counted(static_cast<size_t>(counts_.candidates), "new candidate") + ", of which " +
                      number(counts_.right) + " were right and " + number(counts_.faster) + " faster";
   if (counts_.repeated) text += "; " + number(counts_.repeated) + " answers repeated earlier candidates";
-  text += ". Used in all: " + number(spent_.calls) + " of " + number(options_.most_calls) + " requests, " +
-          number(spent_.tokens) + " of " + number(options_.most_tokens) + " tokens, " + seconds;
+  text += ". Used in all: " + used().text(options_);
   if (!board_.all().empty()) {
     text += "; hypotheses: ";
     for (auto& [conclusion, count] : held_) text += std::to_string(count) + " " + conclusion + ", ";

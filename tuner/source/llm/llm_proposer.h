@@ -17,23 +17,26 @@
 #include "tuner/source/evolution/crossing.h"
 #include "tuner/source/hypotheses/findings_file.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
+#include "tuner/source/llm/answer_record.h"
 #include "tuner/source/llm/idea_log.h"
 #include "tuner/source/llm/language_model.h"
+#include "tuner/source/llm/model_budget.h"
+#include "tuner/source/llm/price_table.h"
 #include "tuner/source/llm/transcript_folder.h"
 
 namespace kernelift::tuner {
 
-struct LlmOptions {
+using OpenModel = std::function<Result<std::unique_ptr<LanguageModel>>(const ModelSpec&, const ChatLimits&)>;
+
+struct LlmOptions : ModelLimits {
   std::vector<ModelSpec> specs;  ///< At least one.
+  OpenModel open = open_model;   ///< Tests have models of their own.
   ChatLimits limits;
   std::filesystem::path prompts;      ///< Folder of the templates.
   std::filesystem::path transcripts;  ///< Folder; created when it is first needed.
   std::filesystem::path findings;     ///< The kernel's findings (hypotheses/findings_file.h); empty: not kept.
   std::string run;                    ///< Name of the run, for the findings.
-  // Over all sittings of a run:
-  int64_t most_calls = 40;          ///< Requests, those for repairs and those after failures included.
-  int64_t most_tokens = 2'000'000;  ///< Input and output tokens of all requests.
-  double most_seconds = 3600;       ///< In which at least one call is waited for.
+  std::optional<PriceTable> prices;
   int repairs_per_idea = 2;
   size_t prompt_characters = 60'000;  ///< Facts in one prompt, beside the text that is edited.
   std::string profile;                ///< How the original spends its time, in words and figures, for the prompt.
@@ -41,12 +44,12 @@ struct LlmOptions {
   double roof_share = 0;              ///< How near: the least time that the roof permits over the original's.
   double tolerance = 0;               ///< Relative, as the user gave it; 0: derived from the original.
   uint64_t seed = 1;                  ///< The run's: the same in all its sittings.
-  KeptState state;                    ///< "llm": what was spent; "llm/call/…", "llm/card/…".
+  KeptState state;                    ///< "llm": what was used; "llm/call/…", "llm/card/…", "llm/answers".
 };
 
 class LlmProposer : public Proposer {
  public:
-  /// An Error if a model cannot be opened, or a template cannot be read or filled.
+  /// An Error if a model cannot be opened or has no price, or a template cannot be read or filled.
   static Result<std::unique_ptr<LlmProposer>> create(const Mep& mep, LlmOptions options);
   ~LlmProposer() override;
   std::string name() const override { return "llm"; }
@@ -57,19 +60,17 @@ class LlmProposer : public Proposer {
   bool waiting() const override;
   std::vector<std::string> take_notes() override;
   std::string closing_note() const override;
+  std::string spending() const override;
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Spent {
-    int64_t calls = 0, tokens = 0;
-    double seconds = 0;
-  };
   struct Asked {
     ModelSpec spec;
     std::string key;  ///< By which the log knows it.
     std::unique_ptr<LanguageModel> model;
+    ModelPrice price = {};
     size_t calling = 0;
-    int failures = 0, repeats = 0, unusable = 0;  ///< In a row.
+    int failures = 0;  ///< In a row.
     bool gave_up = false;
     bool is_free() const { return !gave_up && calling < model->parallelism(); }
   };
@@ -138,26 +139,32 @@ class LlmProposer : public Proposer {
   /// Adds what the call took, and keeps the exchange.
   void count(const Called& called);
   void save();
-  double seconds_spent() const;
+  ModelUse used() const;
   void write_transcript(const Called& called);
   /// Says what is new of hypotheses that were tested, unless it is what a resumed run knew; and keeps it in the file.
   void tell_findings(const History& history, bool aloud);
+  void keep_findings();
 
   const Mep& mep_;
   LlmOptions options_;
   std::vector<Asked> models_;
   std::string system_;
-  Spent spent_;
+  ModelUse spent_;  ///< Without the seconds of calls under way.
   Population population_;
   Crossing crossing_;
   TranscriptFolder transcripts_;
   IdeaLog log_;
   HypothesisBoard board_;
   std::optional<FindingsFile> file_;
-  std::map<int64_t, std::string> told_;  ///< What was last said of a hypothesis that was tested.
-  std::map<std::string, size_t> held_;   ///< How many hypotheses were tested, by what came of them.
-  size_t followed_ = 0;                  ///< Trials of the history that the population has.
-  int barren_ = 0;                       ///< Answers with hypotheses in a row of which none was worth its cost.
+  struct Told {
+    int64_t trial = -1;
+    std::string why;
+  };
+  std::map<int64_t, Told> told_;  ///< What was last said of a hypothesis that was tested.
+  bool findings_to_keep_ = false;
+  Clock::time_point keep_findings_at_{};  ///< Not before this.
+  std::map<std::string, size_t> held_;    ///< How many hypotheses were tested, by what came of them.
+  size_t followed_ = 0;                   ///< Trials of the history that the population has.
   std::atomic<bool> stop_ = false;
   struct Calling {
     Talk talk;  ///< Without its messages.
@@ -170,7 +177,7 @@ class LlmProposer : public Proposer {
   std::deque<std::pair<Talk, Proposal>> fixed_;         ///< See mechanical_fix.h.
   std::map<Hash, Talk> asked_;                          ///< Being judged, by candidate key.
   std::set<Hash> proposed_;                             ///< Keys of all candidates of this sitting.
-  std::vector<std::string> unusable_;                   ///< Answers without a candidate, for later prompts.
+  AnswerRecord answers_;
   std::vector<std::string> notes_;
   std::set<std::string> noted_;
   Counts counts_;

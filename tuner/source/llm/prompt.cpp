@@ -2,8 +2,11 @@
 #include "tuner/source/llm/prompt.h"
 
 #include "core/base/file.h"
+#include "core/base/shown/outside_text.h"
 
 namespace kernelift::tuner {
+
+constexpr size_t kShownKey = 60;
 
 Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
                                 const std::map<std::string, std::string>& values) {
@@ -16,7 +19,12 @@ Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::
     if (close == text.npos) return environment_error(file.string() + ": a '{{' is never closed");
     std::string key = text.substr(open + 2, close - open - 2);
     auto value = values.find(key);
-    if (value == values.end()) return environment_error(file.string() + ": the placeholder '" + key + "' has no value");
+    if (value == values.end()) {
+      std::string known;
+      for (auto& [name, text] : values) known += (known.empty() ? "" : ", ") + name;
+      return environment_error(file.string() + ": there is no field '" + shown_line(key, kShownKey) + "' here; " +
+                               (known.empty() ? "it has none" : "there are " + known));
+    }
     out.append(text, at, open - at);
     out += value->second;
     at = close + 2;

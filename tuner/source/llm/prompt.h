@@ -9,7 +9,7 @@
 namespace kernelift::tuner {
 
 /// `folder`/`name`.txt with every {{key}} replaced once; placeholders inside values are not expanded. A placeholder
-/// without a value is an Error that names it.
+/// without a value is an Error that names it, and those that there are.
 Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
                                 const std::map<std::string, std::string>& values);
 

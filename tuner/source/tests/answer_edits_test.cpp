@@ -85,6 +85,21 @@ TEST(AnswerEdits, AcceptAWholeFileInOneFence) {
   EXPECT_EQ(result.candidate->source, "__global__ void k(float *y) { y[0] = 3; }\n");
 }
 
+TEST(AnswerEdits, AWholeFileHasNoneOfItsParentsPremisesAndAnEditHasAll) {
+  Candidate assuming = parent();
+  assuming.steps = {
+      {.origin = Step::Origin::Rule, .rule = "restrict_pointers", .effects = {"lowers the precision of y"}}};
+  assuming.steps[0].premises = {Premise::no_overlap({"y"})};
+  auto whole =
+      apply_answer(mep(), assuming, "IDEA: anew\n```\n__global__ void k(float *y) { y[0] = 3; }\n```\n", false);
+  ASSERT_TRUE(whole.candidate) << whole.complaint;
+  EXPECT_TRUE(whole.candidate->steps[0].premises.empty()) << "the judge finds those of its own text";
+  EXPECT_EQ(whole.candidate->steps[0].effects.size(), 1u) << "what a patch must disclose stays";
+  auto edited = apply_answer(mep(), assuming, edit("  y[0] = 1;\n", "  y[0] = 2;\n"), false);
+  ASSERT_TRUE(edited.candidate) << edited.complaint;
+  EXPECT_EQ(edited.candidate->steps[0].premises.size(), 1u);
+}
+
 TEST(AnswerEdits, ComplainAboutProse) {
   EXPECT_THAT(applied("I would use shared memory.").complaint, HasSubstr("contains no edit"));
 }

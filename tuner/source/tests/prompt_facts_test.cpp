@@ -6,13 +6,31 @@
 
 #include <cstring>
 
+#include "core/base/file.h"
 #include "core/tests/expression_literal.h"
+#include "tuner/source/llm/idea_prompt.h"
 #include "tuner/source/llm/rejection.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/mep_folder.h"
 
 namespace kernelift::tuner {
 namespace {
+
+TEST(PromptFiles, WithAnUnknownFieldAreNamedBeforeAModelIsAsked) {
+  auto folder = TemporaryFolder::create("prompts");
+  const auto shipped = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
+  for (auto& entry : std::filesystem::directory_iterator(shipped))
+    std::filesystem::copy(entry.path(), folder->path() / entry.path().filename());
+  EXPECT_TRUE(check_prompts(folder->path()).ok()) << "those that are shipped";
+  ASSERT_TRUE(write_atomically(folder->path() / "repair.txt", std::string_view("Mend {{sauce}}: {{complaint}}")).ok());
+  Status unknown = check_prompts(folder->path());
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_TRUE(unknown.error().message.ends_with(
+      "repair.txt: there is no field 'sauce' here; there are complaint, own_launch, source"))
+      << unknown.error().message;
+  std::filesystem::remove(folder->path() / "repair.txt");
+  EXPECT_FALSE(check_prompts(folder->path()).ok()) << "a file is missing";
+}
 
 using testing::AllOf;
 using testing::HasSubstr;

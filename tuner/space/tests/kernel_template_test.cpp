@@ -64,6 +64,53 @@ const std::string kTiled =
     "enum { U = 2 };  // kernelift: tune U in 1..4 times 2\n"
     "__global__ void k(float* data, int n) { f(TILE, U); }\n";
 
+Candidate given(const std::string& text, Bindings values = {}) {
+  Candidate candidate;
+  candidate.source = text, candidate.values = std::move(values), candidate.tier = "source",
+  candidate.proposer = "agent";
+  return candidate;
+}
+
+TEST(KernelTemplate, OfAJsonCandidateIsJudgedAtTheSettingThatItNames) {
+  const Mep mep = recorded();
+  auto first = setting_as_given(mep, kOriginal, given(kTiled));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(launched(mep, *first).text(), "<<<(16,1,1), (32,1,1)>>>");
+  EXPECT_EQ(first->proposer, "agent");
+  auto other = setting_as_given(mep, kOriginal, given(kTiled, {{"TILE", 128}}));
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_THAT(other->source, HasSubstr("constexpr int TILE = 128;"));
+  EXPECT_EQ(launched(mep, *other).text(), "<<<(4,1,1), (128,1,1)>>>");
+}
+
+TEST(KernelTemplate, OfAJsonCandidateKeepsItsOwnLaunchWhoseExpressionsKnowTheParameters) {
+  const Mep mep = recorded();
+  Candidate written = given(kTiled);
+  written.launches = {CandidateLaunch::as_recorded("k")};
+  written.launches[0].block[0] = "TILE * 2"_e;
+  written.recipe.level = "O2";
+  auto made = setting_as_given(mep, kOriginal, written);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(launched(mep, *made).block.x, 64u);
+  EXPECT_EQ(made->recipe.level, "O2");
+  auto again = setting_as_given(mep, kOriginal, *made);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->key(), made->key()) << "a setting that was stored is the same when it is read again";
+}
+
+TEST(KernelTemplate, OfAJsonCandidateIsRefusedAtAnUndeclaredSetting) {
+  auto error = [&](Candidate written) {
+    auto made = setting_as_given(recorded(), kOriginal, std::move(written));
+    return made.ok() ? "none" : made.error().message;
+  };
+  EXPECT_EQ(error(given(kTiled, {{"TILE", 64}})),
+            "line 1: TILE is 64 in `values`, which is none of its declared values");
+  EXPECT_THAT(error(given(kTiled, {{"TILE", 128}, {"U", 1}})), HasSubstr("conditions do not permit"));
+  EXPECT_THAT(error(given("#define T 4  // kernelift: tune S in 1..4\n" + std::string(kOriginal))),
+              HasSubstr("'S' is not defined"));
+  EXPECT_EQ(error(given(kOriginal, {{"x", 3}})), "none");
+}
+
 TEST(KernelTemplate, IsACandidateAtTheValuesOfItsText) {
   const Mep mep = recorded();
   const Candidate candidate = fitted(mep, kTiled);
