@@ -65,7 +65,8 @@ std::vector<TextEdit> RegisterWindows::uses(const std::string& place) const {
   return edits;
 }
 
-std::vector<std::string> RegisterWindows::loads(const std::string& place, const std::string& counter) const {
+std::vector<std::string> RegisterWindows::loads(const std::string& place, const std::string& counter,
+                                                const std::string& first) const {
   std::map<size_t, std::vector<std::string>> by_gap;
   for (auto& window : windows_)
     for (size_t distance = 0; distance < window.length; ++distance)
@@ -80,7 +81,8 @@ std::vector<std::string> RegisterWindows::loads(const std::string& place, const 
   std::vector<std::string> lines;
   for (auto& [gap, assignments] : by_gap) {
     if (gap == 0) continue;
-    const std::string condition = "if (" + counter + (gap == 1 ? " == 0)" : " < " + std::to_string(gap) + ")");
+    const std::string condition =
+        "if (" + counter + (gap == 1 ? " == " + first + ")" : " < " + std::to_string(gap) + ")");
     if (assignments.size() == 1) {
       lines.push_back(condition + " " + assignments.front());
       continue;

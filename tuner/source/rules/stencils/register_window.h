@@ -20,8 +20,10 @@ class RegisterWindows {
   std::vector<std::string> declarations(int64_t more) const;
   /// Edits that read the values at `place` ("u", or empty for the window's begin) in place of the elements.
   std::vector<TextEdit> uses(const std::string& place) const;
-  /// Loads of what the windows that begin at `place` hold at the counter's value and not before.
-  std::vector<std::string> loads(const std::string& place, const std::string& counter) const;
+  /// Loads of what the windows that begin at `place` hold at the counter's value and not before; it counts from
+  /// `first`, which is 0 where there are gaps.
+  std::vector<std::string> loads(const std::string& place, const std::string& counter,
+                                 const std::string& first = "0") const;
   /// Moves every value to the place before, `other` being a name for a counter.
   std::vector<std::string> shifts(const std::string& other) const;
   bool has_gaps() const;

@@ -17,10 +17,6 @@ int64_t product_of(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
-std::string name_of(const clang::ValueDecl* declared) {
-  return declared->getNameAsString() + "#" + std::to_string(declared->getID());
-}
-
 }  // namespace
 
 IndexSum::IndexSum(int64_t constant) {
@@ -77,7 +73,7 @@ size_t ReadRun::gap(size_t distance) const {
 }
 
 IndexSums::IndexSums(const KernelSource& source, const clang::Stmt* kernel_body, const clang::VarDecl* index)
-    : source_(source), index_(index), index_name_(name_of(index)) {
+    : source_(source), index_(index), index_name_(name(index)) {
   walk(kernel_body, [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
     auto change = [&](const clang::Expr* lvalue) {
@@ -98,6 +94,10 @@ IndexSums::IndexSums(const KernelSource& source, const clang::Stmt* kernel_body,
   });
 }
 
+std::string IndexSums::name(const clang::ValueDecl* variable) {
+  return variable->getNameAsString() + "#" + std::to_string(variable->getID());
+}
+
 bool IndexSums::is_fixed(const clang::Expr* expression, int depth) const {
   if (depth == 0 || !is_invariant(expression, changed_)) return false;
   auto variables = variables_in(expression);
@@ -109,14 +109,14 @@ bool IndexSums::is_fixed(const clang::Expr* expression, int depth) const {
 
 std::optional<IndexSum> IndexSums::of_variable(const clang::ValueDecl* declared, int depth) const {
   if (declared == index_ || llvm::isa<clang::NonTypeTemplateParmDecl>(declared))
-    return IndexSum::variable(name_of(declared));
+    return IndexSum::variable(name(declared));
   auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
   if (!variable || changed_.contains(variable) || variable->getType().isVolatileQualified()) return std::nullopt;
-  if (llvm::isa<clang::ParmVarDecl>(variable)) return IndexSum::variable(name_of(variable));
+  if (llvm::isa<clang::ParmVarDecl>(variable)) return IndexSum::variable(name(variable));
   if (!variable->getInit() || (!variable->hasLocalStorage() && !variable->getType().isConstQualified()))
     return std::nullopt;
   if (auto sum = of(variable->getInit(), depth - 1)) return sum;
-  return is_fixed(variable->getInit(), depth) ? std::optional(IndexSum::variable(name_of(variable))) : std::nullopt;
+  return is_fixed(variable->getInit(), depth) ? std::optional(IndexSum::variable(name(variable))) : std::nullopt;
 }
 
 std::optional<IndexSum> IndexSums::of(const clang::Expr* expression, int depth) const {

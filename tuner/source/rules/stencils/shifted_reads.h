@@ -46,6 +46,8 @@ class IndexSums {
   /// nullopt: it has other parts, such as a value from memory.
   std::optional<IndexSum> of(const clang::Expr* expression) const { return of(expression, kDepth); }
   const std::string& index() const { return index_name_; }
+  /// The name of the variable's factor.
+  static std::string name(const clang::ValueDecl* variable);
   /// The variable gets other values after its declaration.
   bool changes(const clang::VarDecl* variable) const { return changed_.contains(variable); }
 
