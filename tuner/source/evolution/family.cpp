@@ -23,7 +23,8 @@ constexpr RuleFamily kRules[] = {
     {"float_literals", Family::Arithmetic},    {"reciprocal", Family::Arithmetic},
     {"modulo_to_compare", Family::Arithmetic}, {"fast_math", Family::Arithmetic},
     {"double_to_float", Family::Arithmetic},   {"unroll", Family::Structure},
-    {"unroll_and_jam", Family::Structure},
+    {"unroll_and_jam", Family::Structure},     {"stencil_register_tiling", Family::Memory},
+    {"sliding_window", Family::Memory},        {"vectorised_accesses", Family::Memory},
 };
 
 struct Words {

@@ -22,6 +22,10 @@ inline const char* const kPrelude = R"(
 typedef decltype(sizeof(0)) size_t;
 struct uint3 { unsigned x, y, z; };
 struct dim3 { unsigned x, y, z; };
+struct __attribute__((aligned(8))) float2 { float x, y; };
+struct __attribute__((aligned(16))) float4 { float x, y, z, w; };
+struct __attribute__((aligned(16))) double2 { double x, y; };
+struct __attribute__((aligned(4))) uchar4 { unsigned char x, y, z, w; };
 #include <__clang_cuda_builtin_vars.h>
 __device__ void __syncthreads();
 template <class T> __device__ T __ldg(const T *);
