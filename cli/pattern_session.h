@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/verb.h"
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/mep.h"
 #include "tuner/inherit/pattern_proposer.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 #include "reintegrate/apply_report.h"

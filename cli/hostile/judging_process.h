@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 #include "sandbox/jail/channel.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/hostile/canaries.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift::cli {

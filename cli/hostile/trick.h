@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/hostile/suite_file.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift::cli {

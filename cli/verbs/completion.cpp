@@ -1,5 +1,5 @@
 // kernelift completion SHELL: prints the script by which a shell completes kernelift's command lines.
-#include "cli/completion_script.h"
+#include "cli/help/completion_script.h"
 #include "cli/verbs.h"
 
 namespace kernelift::cli {

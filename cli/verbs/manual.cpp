@@ -1,5 +1,5 @@
 // kernelift manual: prints a manual page, or writes all of them into a folder.
-#include "cli/manual_page.h"
+#include "cli/help/manual_page.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
 

@@ -18,7 +18,7 @@
 #include "core/base/words.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
-#include "core/model/tune_declarations.h"
+#include "core/model/candidate/tune_declarations.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/patchable_parts.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/model/unit_flags.h"
+#include "core/model/candidate/unit_flags.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift {

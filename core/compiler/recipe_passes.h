@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 
 namespace llvm {
 class Module;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/legality/polynomial.h"
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/launch/geometry.h"
 
 namespace kernelift::legality {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/legality/instance_text.h"
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 
 namespace kernelift::legality {
 

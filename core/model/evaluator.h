@@ -5,7 +5,7 @@
 #include <future>
 #include <optional>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/verdict/verdict.h"
 

@@ -1,7 +1,7 @@
 // Claims about core/model/candidate.h and verdict.h.
 #include <gtest/gtest.h>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 #include "core/tests/expression_literal.h"
 

@@ -1,6 +1,6 @@
 // Declarations for tuning in comments of a kernel's text: how they read, what is wrong with those that do not, and the
 // text without them.
-#include "core/model/tune_declarations.h"
+#include "core/model/candidate/tune_declarations.h"
 
 #include <gtest/gtest.h>
 

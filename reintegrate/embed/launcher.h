@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/bound_variables.h"
 #include "reintegrate/embed/embedded_code.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model/candidate/unit_flags.h"
 #include "core/model/mep.h"
-#include "core/model/unit_flags.h"
 #include "reintegrate/patch/patch_draft.h"
 
 namespace kernelift::reintegrate {

@@ -10,9 +10,9 @@
 
 #include "core/base/hash.h"
 #include "core/compiler/written_text.h"
+#include "core/model/candidate/tune_declarations.h"
 #include "core/model/kernel_key.h"
 #include "core/model/launch_values.h"
-#include "core/model/tune_declarations.h"
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/flags/build_line.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/patch/launch/launch_edit.h"

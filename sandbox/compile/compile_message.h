@@ -8,7 +8,7 @@
 #include "core/compiler/compile_reply.h"
 #include "core/compiler/recipe_passes.h"
 #include "core/compiler/sums.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/launch/field_run.h"
 #include "core/model/launch/geometry.h"
 #include "core/model/verdict/verdict.h"

@@ -12,7 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/compiler/frontend.h"
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 #include "sandbox/compile/compile_message.h"
 #include "sandbox/jail/fork_server.h"
 

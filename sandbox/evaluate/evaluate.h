@@ -11,8 +11,8 @@
 
 #include "core/model/evaluator.h"
 #include "core/model/fidelity.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/kernel_facts.h"
-#include "core/model/kernel_model.h"
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/cross_check.h"

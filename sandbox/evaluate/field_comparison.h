@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 #include "sandbox/compile/compile_pool.h"
 #include "sandbox/evaluate/runner/inquiry.h"

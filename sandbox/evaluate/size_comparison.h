@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/legality/legality.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 #include "sandbox/compile/compile_pool.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/sizes/sized_instance.h"
 

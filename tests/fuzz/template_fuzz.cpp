@@ -1,7 +1,7 @@
 // Any text as a template: an error has a sentence; a candidate compiles at values that are declared, is launched as its
 // declarations say, and its text without declarations declares nothing.
+#include "core/model/candidate/tune_declarations.h"
 #include "core/model/launch_values.h"
-#include "core/model/tune_declarations.h"
 #include "tests/fuzz/fuzz.h"
 #include "tuner/space/kernel_template.h"
 

@@ -1,6 +1,6 @@
 // Any text as the JSON of candidates and evaluations: a value or one sentence, and no loss on the way back.
 #include "core/base/json.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 #include "tests/fuzz/fuzz.h"
 

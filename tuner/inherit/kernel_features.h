@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/mep.h"
 #include "tuner/bound.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "tuner/inherit/kernel_features.h"
 #include "tuner/store/run.h"

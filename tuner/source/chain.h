@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 
 namespace kernelift::tuner {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/model/candidate/tune_declarations.h"
 #include "core/model/launch_values.h"
-#include "core/model/tune_declarations.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space.h"
 

@@ -4,9 +4,9 @@
 #pragma once
 #include <string>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
+#include "core/model/candidate/tune_declarations.h"
 #include "core/model/mep.h"
-#include "core/model/tune_declarations.h"
 
 namespace kernelift::tuner {
 

@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
+#include "core/model/candidate/tune_declarations.h"
 #include "core/model/launch/limits.h"
-#include "core/model/tune_declarations.h"
 #include "tuner/space/launch_model.h"
 #include "tuner/space/mep_space.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/launch/geometry.h"
 #include "core/model/verdict/verdict.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/launch/geometry.h"
 
 namespace llvm {

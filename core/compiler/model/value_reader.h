@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 
 namespace kernelift {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift::reintegrate {

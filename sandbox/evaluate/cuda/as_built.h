@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "core/compiler/nvcc_image.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 
 namespace kernelift::sandbox {
 

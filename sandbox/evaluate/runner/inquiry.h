@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 #include "sandbox/evaluate/runner/sizes/sized_instance.h"
 #include "sandbox/jail/channel.h"

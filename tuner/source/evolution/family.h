@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 
 namespace kernelift::tuner {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 
 namespace kernelift::tuner {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift::tuner {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 

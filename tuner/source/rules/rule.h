@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "tuner/bound.h"
 #include "tuner/source/rules/kernel_source.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/legality/tests/suite.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "tuner/tests/executed/executed_text.h"
 

@@ -3,14 +3,14 @@
 //     tune NAME in SET [where CONDITION, …]     SET: {A, B, …} or A..B or A..B step S or A..B times F
 //     where CONDITION, …
 //     launch SIZE = EXPRESSION, …               SIZE: grid.x … block.z, shared
-#include "core/model/tune_declarations.h"
+#include "core/model/candidate/tune_declarations.h"
 
 #include <algorithm>
 #include <functional>
 #include <set>
 
 #include "core/base/words.h"
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 
 namespace kernelift {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "core/base/hash.h"
 #include "core/base/json.h"
+#include "core/model/candidate/unit_flags.h"
 #include "core/model/launch/expression.h"
 #include "core/model/launch/geometry.h"
 #include "core/model/premise.h"
-#include "core/model/unit_flags.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See unit_flags.h.
-#include "core/model/unit_flags.h"
+#include "core/model/candidate/unit_flags.h"
 
 namespace kernelift {
 namespace {

@@ -1,5 +1,5 @@
 // Keys, geometry and JSON of candidates; see candidate.h.
-#include "core/model/candidate.h"
+#include "core/model/candidate/candidate.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // man(7): a line that begins with a dot or a quote is a request, a backslash begins an escape, and a hyphen that is to
 // be copied from the page is spelled \-.
-#include "cli/manual_page.h"
+#include "cli/help/manual_page.h"
 
 namespace kernelift::cli {
 namespace {

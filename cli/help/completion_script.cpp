@@ -1,5 +1,5 @@
 // Each script is one table of verbs and options in the shell's own words. What is no option is completed as a file.
-#include "cli/completion_script.h"
+#include "cli/help/completion_script.h"
 
 #include <algorithm>
 

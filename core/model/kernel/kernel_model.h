@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/model/kernel/term_value.h"
 #include "core/model/launch/expression.h"
-#include "core/model/term_value.h"
 
 namespace kernelift {
 

@@ -1,5 +1,5 @@
 // See kernel_model.h.
-#include "core/model/kernel_model.h"
+#include "core/model/kernel/kernel_model.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // See term_value.h.
-#include "core/model/term_value.h"
+#include "core/model/kernel/term_value.h"
 
 #include <algorithm>
 #include <array>
