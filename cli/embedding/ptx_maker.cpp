@@ -50,6 +50,9 @@ Result<reintegrate::EmbeddedCode> PtxMaker::operator()(const tuner::RunTrial& tr
   std::string arch = arch_of(trial.figures().device);
   if (arch.empty())
     return refused("it was measured on '" + trial.figures().device + "', but embedded code is for NVIDIA GPUs");
+  if (const UnitFlags& flags = trial.candidate.recipe.unit_flags;
+      flags.most_registers > 0 || !flags.cache_loads.empty())
+    return refused("the driver assembles embedded code without " + flags.text());
   if (!baseline_ || arch_ != arch) {
     sandbox::CompilePoolOptions options;
     options.target = sandbox::CompileTarget::Ptx;

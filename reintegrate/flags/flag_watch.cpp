@@ -19,6 +19,11 @@ std::vector<std::string> without(std::vector<std::string> command, const std::ve
   return command;
 }
 
+/// True if all the words are in the command.
+bool carries(const std::vector<std::string>& command, const std::vector<std::string>& words) {
+  return without(command, words).size() + words.size() == command.size();
+}
+
 }  // namespace
 
 FlagWatch::Commands FlagWatch::read(const fs::path& log) {
@@ -58,6 +63,15 @@ std::string FlagWatch::astray() const {
     }
     if (old != before_.end())
       return "with the patch the build compiles " + key.first + " by another command: " + join_command(command);
+    // An earlier build compiled it before it was watched, and no earlier command is known.
+    if (expected != expected_.end()) {
+      arrived[key.first] = carries(command, expected->second);
+      continue;
+    }
+    for (auto& [unit, flags] : expected_)
+      for (auto& flag : flags)
+        if (std::ranges::find(command, flag) != command.end())
+          return flag + " is in the command that compiles " + key.first + ", too, and may not have been before";
   }
   for (auto& [unit, flags] : expected_)
     if (!arrived[unit])

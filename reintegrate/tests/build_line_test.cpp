@@ -155,6 +155,18 @@ TEST_F(FlagWatchTest, NamesFlagsThatDoNotArriveOrReachAnotherFile) {
       << "another flag was lost";
 }
 
+TEST_F(FlagWatchTest, AsksForTheFlagsAloneWhereNoEarlierCommandIsKnown) {
+  write("a.cu", ""), write("b.cu", "");
+  FlagWatch watch(root() / "log.json");
+  watch.expect(root() / "a.cu", fast_);
+  log({{"a.cu", {"nvcc", "-use_fast_math", "-c", "a.cu"}}, {"b.cu", {"nvcc", "-c", "b.cu"}}});
+  EXPECT_THAT(watch.astray(), IsEmpty());
+  log({{"a.cu", {"nvcc", "-c", "a.cu"}}});
+  EXPECT_THAT(watch.astray(), HasSubstr("did not arrive"));
+  log({{"a.cu", {"nvcc", "-use_fast_math", "-c", "a.cu"}}, {"b.cu", {"nvcc", "-use_fast_math", "-c", "b.cu"}}});
+  EXPECT_THAT(watch.astray(), HasSubstr("-use_fast_math is in the command that compiles"));
+}
+
 TEST_F(FlagWatchTest, WithoutFlagsAsksNothing) { EXPECT_THAT(FlagWatch(root() / "no-log.json").astray(), IsEmpty()); }
 
 }  // namespace

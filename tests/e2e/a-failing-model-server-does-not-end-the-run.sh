@@ -39,7 +39,7 @@ export OPENAI_API_KEY=none
 for how in prose edits half nothing 429 500; do
   coproc SERVER { exec python3 server.py $how; }
   read -r PORT <&"${SERVER[0]}"
-  expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --llm-calls 1 --time 300 --llm "openai:http://127.0.0.1:$PORT/v1,fake" -v
+  expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --without-rule all --llm-calls 1 --time 300 --llm "openai:http://127.0.0.1:$PORT/v1,fake" -v
   case $how in
     prose|edits) expect_says "an answer could not be applied" ;;
     half|nothing) expect_says "no answer" ;;

@@ -83,7 +83,7 @@ for app in template files; do
   expect_exit 0 "$KL" extract scale --out .kernelift/mep/scale
   coproc SERVER { exec python3 "$WORK/server.py"; }
   read -r PORT <&"${SERVER[0]}"
-  expect_gain "$KL" tune .kernelift/mep/scale --device cpu --tiers source --llm-calls 1 --time 60 \
+  expect_gain "$KL" tune .kernelift/mep/scale --device cpu --tiers source --without-rule all --llm-calls 1 --time 60 \
     --llm "openai:http://127.0.0.1:$PORT/v1,fake"
   kill "$SERVER_PID"; wait "$SERVER_PID" 2>/dev/null || true
   expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 60 --run ./app \

@@ -43,7 +43,7 @@ export OPENAI_API_KEY=sk-canary-of-openai-1 CORP_GATEWAY_TOKEN=canary-of-the-gat
 for how in edit prose 401 500; do
   coproc SERVER { exec python3 server.py $how $CORP_GATEWAY_TOKEN; }
   read -r PORT <&"${SERVER[0]}"
-  expect_exit_in "0 1" "$KL" tune .kernelift/mep/twice --device cpu --tiers source --llm-calls 1 --time 300 -v \
+  expect_exit_in "0 1" "$KL" tune .kernelift/mep/twice --device cpu --tiers source --without-rule all --llm-calls 1 --time 300 -v \
     --llm "openai:http://joe:canary-of-the-url-3@127.0.0.1:$PORT/v1?api=canary-of-the-query-4,fake"
   cat "$WORK/.out" "$WORK/.err" >> said
   kill "$SERVER_PID"; wait "$SERVER_PID" 2>/dev/null || true
