@@ -48,31 +48,37 @@ std::vector<std::string> SearchOptions::words() const {
   return words;
 }
 
-std::vector<std::string> SearchOptions::model_words(const Json& spent, double share) const {
+std::vector<std::string> SearchOptions::model_words(const Json& spent, const Json& of_run, double share) const {
   const int64_t calls = llm_calls - whole_member<int64_t>(spent, "calls").value_or(0),
                 tokens = llm_tokens - whole_member<int64_t>(spent, "tokens").value_or(0);
   auto most = parse_duration(llm_seconds);
   const auto seconds = static_cast<int64_t>(most.ok() ? *most - number_member(spent, "seconds") : 0);
   const double money = llm_money - number_member(spent, "money");
   if (llm.empty() || calls <= 0 || tokens <= 0 || seconds <= 0 || (llm_money > 0 && money <= 0)) return {};
-  auto part = [&](int64_t left) {
-    return std::to_string(std::max<int64_t>(1, std::llround(share * static_cast<double>(left))));
+  auto part = [&](int64_t left, const char* what) {
+    return std::to_string(whole_member<int64_t>(of_run, what).value_or(0) +
+                          std::max<int64_t>(1, std::llround(share * static_cast<double>(left))));
   };
-  std::vector<std::string> words{"--llm-calls", part(calls),     "--llm-tokens",
-                                 part(tokens),  "--llm-seconds", part(seconds)};
+  std::vector<std::string> words{"--llm-calls",          part(calls, "calls"), "--llm-tokens",
+                                 part(tokens, "tokens"), "--llm-seconds",      part(seconds, "seconds")};
   if (!llm_prices.empty()) words.insert(words.end(), {"--llm-prices", llm_prices});
-  if (llm_money > 0) words.insert(words.end(), {"--llm-money", std::to_string(share * money)});
+  if (llm_money > 0)
+    words.insert(words.end(), {"--llm-money", std::to_string(number_member(of_run, "money") + share * money)});
   for (auto& model : llm) words.insert(words.end(), {"--llm", model});
   return words;
 }
 
-void add_model_use(Json& sum, const Json& tuned) {
+void add_model_use(Json& sum, Json& of_run, const Json& tuned) {
   auto model = tuned.find("model");
   if (model == tuned.end() || !model->is_object()) return;
   for (auto* what : {"calls", "tokens", "seconds"})
-    sum[what] = static_cast<int64_t>(number_member(sum, what) + number_member(*model, what));
-  if (std::string currency = text_member(*model, "currency"); !currency.empty())
-    sum["money"] = number_member(sum, "money") + number_member(*model, "money"), sum["currency"] = currency;
+    sum[what] =
+        static_cast<int64_t>(number_member(sum, what) + number_member(*model, what) - number_member(of_run, what));
+  if (std::string currency = text_member(*model, "currency"); !currency.empty()) {
+    sum["money"] = number_member(sum, "money") + number_member(*model, "money") - number_member(of_run, "money");
+    sum["currency"] = currency;
+  }
+  of_run = *model;
 }
 
 void add_search(CLI::App& app, SearchOptions& options) {

@@ -28,12 +28,14 @@ struct SearchOptions {
   /// Tolerance and rules again, for another verb.
   std::vector<std::string> words() const;
   /// The model again, for one kernel: with this share of what is left of its limits when `spent` is (as a run's JSON
-  /// document has it). Empty: no model is named, or nothing is left.
-  std::vector<std::string> model_words(const Json& spent, double share) const;
+  /// document has it), beside what its run had before, which counts when a run is resumed. Empty: no model is named, or
+  /// nothing is left.
+  std::vector<std::string> model_words(const Json& spent, const Json& of_run, double share) const;
 };
 
-/// Adds what the document of a `tune` says that models have cost to the sum of several.
-void add_model_use(Json& sum, const Json& tuned);
+/// The document of a `tune` says what models have cost in its run, what it was resumed from included: adds to the sum
+/// of several runs what is more than `of_run`, which becomes what it says.
+void add_model_use(Json& sum, Json& of_run, const Json& tuned);
 
 void add_search(CLI::App& app, SearchOptions& options);
 

@@ -24,15 +24,16 @@ struct LoopRow {
   double predicted = 0, measured = 0;  ///< Speedup of the whole application; 0: not known.
   std::string outcome;  ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted
   std::string why, run, branch;
-  std::string mep;         ///< The folder of its MEP; empty: not extracted yet.
-  bool replayed = false;   ///< The MEP was found to be right.
-  size_t patches = 0;      ///< Number of patches that the application had when the kernel was extracted.
-  std::string stopped_by;  ///< What ended its search.
-  size_t tried = 0;        ///< Candidates that were tried.
-  double seconds = 0;      ///< That the search took.
-  bool hidden = false;     ///< It has a gain that does not show in the application alone: it is tried with others.
-  size_t together = 0;     ///< Kernels with the same number were measured as one patch; 0: alone.
-  std::string way_back;    ///< The command that returns the application to its state before this patch.
+  std::string mep;                  ///< The folder of its MEP; empty: not extracted yet.
+  bool replayed = false;            ///< The MEP was found to be right.
+  size_t patches = 0;               ///< Number of patches that the application had when the kernel was extracted.
+  std::string stopped_by;           ///< What ended its search.
+  size_t tried = 0;                 ///< Candidates that were tried.
+  double seconds = 0;               ///< That the search took.
+  Json model_use = Json::object();  ///< What models have cost in its run.
+  bool hidden = false;   ///< It has a gain that does not show in the application alone: it is tried with others.
+  size_t together = 0;   ///< Kernels with the same number were measured as one patch; 0: alone.
+  std::string way_back;  ///< The command that returns the application to its state before this patch.
 
   bool kept() const { return outcome == "kept"; }
 };

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/duration.h"
+#include "cli/report/lineage.h"
 #include "cli/report/page_parts.h"
 #include "core/base/shown/outside_text.h"
 
@@ -281,6 +282,9 @@ std::string report_body(const ReportData& data) {
   for (auto& line : data.fidelity) html += "<p class=\"dim\">Fidelity of the replay: " + escape(line) + "</p>";
   if (!data.proof.empty()) html += "<p class=\"dim\">Slice: " + escape(data.proof) + "</p>";
   html += "<h2>Every candidate</h2>" + chart(data);
+  if (auto* winner = data.shown())
+    if (const std::string lineage = lineage_html(data, winner->number); !lineage.empty())
+      html += "<h2>How " + named(*winner) + " came about</h2>" + lineage;
   if (data.applied) html += applied_html(*data.applied);
   // The application's patch shows the same change, so this one is folded.
   if (!data.diff.empty() && data.applied && !data.applied->diff.empty())

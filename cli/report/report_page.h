@@ -14,6 +14,8 @@ struct ReportCandidate {
   std::string verdict;  ///< The verdict in one line.
   double speedup = 0;   ///< Over the original; 0 unless the outcome is ok.
   double speedup_low = 0;
+  std::vector<int> parents = {};  ///< Numbers of the candidates that it was made from; none: from the original.
+  std::string step = {};          ///< What was changed last, in words; empty: the note says it.
 };
 
 struct ReportInstance {

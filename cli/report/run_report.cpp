@@ -145,10 +145,16 @@ Result<ReportData> gather_report(const fs::path& file) {
   for (auto& trial : history) {
     const Verdict& verdict = trial.figures();
     const bool unshown = verdict.sizes_run && verdict.sizes_run->wrong && !verdict.sizes_run->wrong->shown;
-    data.candidates.push_back({int(trial.id), trial.candidate.tier, trial.candidate.proposer, trial.candidate.note(),
+    data.candidates.push_back({int(trial.id),
+                               trial.candidate.tier,
+                               trial.candidate.proposer,
+                               trial.candidate.note(),
                                name(verdict.outcome),
                                verdict.text() + (unshown ? " (" + verdict.sizes_run->text() + ")" : ""),
-                               verdict.speedup(), verdict.speedup_low()});
+                               verdict.speedup(),
+                               verdict.speedup_low(),
+                               {trial.parents.begin(), trial.parents.end()},
+                               trial.candidate.steps.empty() ? "" : trial.candidate.steps.back().text()});
   }
   KERNELIFT_ASSIGN(auto states, run.states());
   if (const auto use = tuner::ModelUse::read({states}); use.calls > 0) data.models = use.brief();

@@ -27,6 +27,19 @@ ReportData sample() {
   return data;
 }
 
+/// Two lines of descent that meet in #6.
+ReportData descent() {
+  ReportData data = sample();
+  data.candidates = {{1, "baseline", "original", "as it is", "ok", "ok: 1.000x", 1.0, 0.99},
+                     {2, "source", "rules", "unroll", "ok", "ok", 1.2, 1.1, {1}, "unroll the loop over k"},
+                     {3, "params", "search", "unroll; B", "ok", "ok", 1.5, 1.4, {2}, "B 64 -> <32>"},
+                     {4, "source", "rules", "restrict", "ok", "ok", 0.9, 0.8, {1}, "__restrict__"},
+                     {5, "source", "rules", "other", "wrong", "wrong", 0, 0, {2}, "other"},
+                     {6, "source", "model", "all", "ok", "ok", 1.8, 1.7, {3, 4}, "both"}};
+  data.fastest = ReportWinner{6, "all", "", 1.8, 1.7, false};
+  return data;
+}
+
 /// The part of `html` between `begin` and the next `end` after it, from `at` on; moves `at` behind `end`.
 std::string between(const std::string& html, const std::string& begin, const std::string& end, size_t& at) {
   size_t from = html.find(begin, at);
@@ -344,6 +357,30 @@ TEST(ReportPage, DistinguishesNoGainFromASearchThatWasCutShort) {
   data.without_gain = "undecided";
   EXPECT_THAT(cards(report_page(data))[0],
               testing::Pair("undecided", "the search was cut short before it found a gain"));
+}
+
+TEST(ReportPage, ShowsHowTheCandidateCameAboutWithEachStepsOwnGain) {
+  const std::string page = report_page(descent());
+  const std::vector<Row> rows = table_under(page, "How #6 came about");
+  std::vector<std::string> lines;
+  for (auto& row : rows)
+    lines.push_back(row.at("candidate") + " from " + row.at("from") + ": " + row.at("step") + " " +
+                    row.at("its own gain") + " " + row.at("over the original"));
+  EXPECT_THAT(lines,
+              ElementsAre("#2 from the original: unroll the loop over k 1.200× 1.200×",
+                          "#3 from #2: B 64 -> <32> 1.250× 1.500×", "#4 from the original: __restrict__ 0.900× 0.900×",
+                          "#6 from #3, #4: both 1.200× 1.800×"));
+  size_t at = page.find("How #6 came about");
+  const std::string graph = between(page, "<svg", "</svg>", at);
+  EXPECT_EQ(std::count(graph.begin(), graph.end(), 'C'), 5) << "a line for each parent";
+  EXPECT_THAT(graph, Not(HasSubstr("#5"))) << "no ancestor";
+}
+
+TEST(ReportPage, ShowsNoLineageOfOneStep) {
+  EXPECT_THAT(report_page(sample()), Not(HasSubstr("came about")));
+  ReportData odd = descent();
+  odd.candidates.back().parents = {6, 99, 5};  // Itself, none of the run's, and one that failed.
+  EXPECT_THAT(report_page(odd), HasSubstr("the original, #5"));
 }
 
 TEST(ReportPage, OmitsTheProposersIfNothingWasTried) {

@@ -324,6 +324,7 @@ class Loop {
     std::vector<std::string> words{"tune",          row.mep,  "--device",
                                    context_.device, "--time", std::to_string(static_cast<int>(seconds))};
     if (resume) words.emplace_back("--resume");
+    else row.model_use = Json::object();
     for (auto& run : runs_that_gained(row)) words.insert(words.end(), {"--try-first", run});
     if (others_wait)
       words.insert(words.end(),
@@ -342,8 +343,8 @@ class Loop {
     for (auto& word : options_.search.words()) words.push_back(word);
     // As much of what models may cost as the kernel gets of the time.
     const double model_share = seconds_left() > 0 ? std::clamp(seconds / seconds_left(), 0.0, 1.0) : 1;
-    const auto model =
-        launches_only ? std::vector<std::string>() : options_.search.model_words(model_spent_, model_share);
+    const auto model = launches_only ? std::vector<std::string>()
+                                     : options_.search.model_words(model_spent_, row.model_use, model_share);
     words.insert(words.end(), model.begin(), model.end());
     if (model.empty() && !options_.search.llm.empty())
       context_.note(
@@ -356,7 +357,7 @@ class Loop {
       row.run = tuned->document.value("run", "");
       row.stopped_by = tuned->document.value("stopped_by", "");
       row.tried = tuned->document.value("tried", size_t{0}), row.seconds = tuned->document.value("seconds", 0.0);
-      add_model_use(model_spent_, tuned->document);
+      add_model_use(model_spent_, row.model_use, tuned->document);
     }
     if (is_interrupted()) {
       end(row, "interrupted", "its run can be resumed: " + join_command({"kernelift", "tune", row.mep, "--resume"}));

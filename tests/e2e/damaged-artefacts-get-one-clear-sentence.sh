@@ -3,7 +3,7 @@
 example one-file
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 nbody.cu -o nbody
 expect_exit 0 "$KL" scan
-expect_exit 0 "$KL" record -- ./nbody
+expect_exit 0 "$KL" record -- ./nbody 1024 6
 KERNEL=forces
 expect_exit 0 "$KL" extract "$KERNEL" --out mep
 expect_exit_in "0 1" "$KL" tune mep --evals 4 --device cpu

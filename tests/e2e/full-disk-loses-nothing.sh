@@ -8,7 +8,7 @@ fi
 example one-file
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 nbody.cu -o nbody
 expect_exit 0 "$KL" scan
-./nbody > "$WORK/plain"
+./nbody 1024 6 > "$WORK/plain"
 
 STATE=$WORK/small
 trap 'cd /; umount "$STATE"; rm -rf "$WORK"' EXIT
@@ -25,17 +25,17 @@ free_space
 expect_exit 0 "$KL" scan --state "$STATE"
 fill
 # No space at all: reported before the application is started in vain.
-expect_exit 3 "$KL" record --state "$STATE" -- ./nbody
+expect_exit 3 "$KL" record --state "$STATE" -- ./nbody 1024 6
 expect_says "o space left"; expect_brief 1
 [ ! -s "$WORK/.out" ] || fail "the application was run although nothing could be recorded"
 # Little space: the application runs to its end undisturbed, and the launches that were not captured are named.
 truncate -s 250m "$STATE/filler"
-expect_exit 1 "$KL" record --state "$STATE" -- ./nbody
+expect_exit 1 "$KL" record --state "$STATE" -- ./nbody 1024 6
 expect_says "MiB left"
 shape() { sed 's/[0-9.]\+/N/g' "$1" | head -1; }
 [ "$(shape "$WORK/.out")" = "$(shape "$WORK/plain")" ] || fail "the application's output has changed"
 free_space
-expect_exit 0 "$KL" record --state "$STATE" -- ./nbody
+expect_exit 0 "$KL" record --state "$STATE" -- ./nbody 1024 6
 fill
 expect_exit 3 "$KL" extract forces --state "$STATE"
 expect_says "o space left"; expect_brief

@@ -9,7 +9,7 @@ expect_exit 0 "$KL" scan
 expect_exit 0 "$KL" record -- ./gamma
 expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
 cat > "$WORK/clients.py" <<'P'
-import json, os, stat, subprocess, sys, threading, time
+import glob, json, os, stat, subprocess, sys, threading, time
 sys.path.insert(0, sys.argv[2])
 from mcp_client import HttpClient, all_gone, alive, descendants
 server = subprocess.Popen([sys.argv[1], "mcp", "--http", "0", "--json", "--device", "cpu", "--idle", "2s"],
@@ -67,7 +67,7 @@ assert evaluators, "the call has not begun"
 killed.kill(), killed.wait()
 assert all_gone(evaluators, 60) and not alive(descendants(server.pid)), "the evaluator stays up for ever"
 job = agent.call("tune", {"kernel": "k", "seconds": 600})["job"]
-time.sleep(2)
+while not glob.glob(".kernelift/runs/*.klrun") and time.monotonic() < end + 60: time.sleep(0.1)
 agent.close()
 assert agent.send({"jsonrpc": "2.0", "id": 1, "method": "ping"})[0] == 404, "its session is over"
 again = HttpClient(where["url"], token)
