@@ -110,7 +110,7 @@ class Lineage {
 
   std::string table() const {
     std::string html =
-        "<div class=\"scroll\"><table><tr><th class=\"n\">candidate</th><th>from</th><th>tier</th><th>step</th>"
+        "<div class=\"scroll\"><table><tr><th>candidate</th><th>from</th><th>tier</th><th>step</th>"
         "<th class=\"n\">its own gain</th><th class=\"n\">over the original</th></tr>";
     for (auto& [own, node] : nodes_) {
       if (own == kOriginal) continue;
@@ -118,10 +118,9 @@ class Lineage {
       for (int parent : node.parents)
         from += (from.empty() ? "" : ", ") + (parent == kOriginal ? "the original" : "#" + std::to_string(parent));
       const std::string& step = node.candidate->step.empty() ? node.candidate->note : node.candidate->step;
-      html += "<tr><td class=\"n\">#" + std::to_string(own) + "</td><td>" + from + "</td><td>" +
-              escape(node.candidate->tier) + "</td><td class=\"text\">" + escape(shown_line(step, 300)) +
-              "</td><td class=\"n\">" + gain(own_gain(node)) + "</td><td class=\"n\">" + gain(node.speedup()) +
-              "</td></tr>";
+      html += "<tr><td>#" + std::to_string(own) + "</td><td>" + from + "</td><td>" + escape(node.candidate->tier) +
+              "</td><td class=\"text\">" + escape(shown_line(step, 300)) + "</td><td class=\"n\">" +
+              gain(own_gain(node)) + "</td><td class=\"n\">" + gain(node.speedup()) + "</td></tr>";
     }
     return html + "</table></div>";
   }
