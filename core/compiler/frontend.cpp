@@ -73,22 +73,34 @@ KeptByFlags<Precompiled>& precompiled() {
   return all;
 }
 
+/// Shows its heirs each declaration outside of functions, those in namespaces and extern "C" among them.
+class EachDeclaration : public clang::ASTConsumer {
+ public:
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* declaration : group) walk(declaration);
+    return true;
+  }
+
+ private:
+  virtual void examine(clang::Decl* declaration) = 0;
+
+  void walk(clang::Decl* declaration) {
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
+      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) walk(inner);
+    else examine(declaration);
+  }
+};
+
 /// Names of __constant__ variables that are not const in the source. clang makes every __constant__ variable a constant
 /// of the module, so that optimisation would replace a static one by its initial value, although the host may write it
 /// by cudaMemcpyToSymbol.
-class HostWritten : public clang::ASTConsumer {
+class HostWritten : public EachDeclaration {
  public:
   explicit HostWritten(std::vector<std::string>& names) : names_(names) {}
-  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
-    for (clang::Decl* declaration : group) examine(declaration);
-    return true;
-  }
   void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* variable) override { examine(variable); }
 
  private:
-  void examine(clang::Decl* declaration) {
-    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
-      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) examine(inner);
+  void examine(clang::Decl* declaration) override {
     auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
     if (!variable || !variable->hasAttr<clang::CUDAConstantAttr>() || variable->isConstexpr() ||
         variable->getType().isConstQualified() || variable->getDeclContext()->isDependentContext() ||
@@ -100,19 +112,13 @@ class HostWritten : public clang::ASTConsumer {
 };
 
 /// How the source spells the members of structures that kernels get.
-class KernelParameters : public clang::ASTConsumer {
+class KernelParameters : public EachDeclaration {
  public:
   explicit KernelParameters(std::vector<ParameterMembers>& all) : all_(all) {}
-  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
-    for (clang::Decl* declaration : group) examine(declaration);
-    return true;
-  }
   void HandleCXXImplicitFunctionInstantiation(clang::FunctionDecl* function) override { examine(function); }
 
  private:
-  void examine(clang::Decl* declaration) {
-    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
-      for (auto* inner : llvm::cast<clang::DeclContext>(declaration)->decls()) examine(inner);
+  void examine(clang::Decl* declaration) override {
     auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
     if (!function || !function->hasAttr<clang::CUDAGlobalAttr>() || function->isDependentContext() ||
         function->isInvalidDecl())

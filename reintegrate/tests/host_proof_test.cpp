@@ -127,6 +127,19 @@ class HostProofTest : public Application {
   Result<SourcePatch> plan() {
     return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root});
   }
+  /// A patch that embeds PTX of the kernel, with its recorded launch.
+  Result<SourcePatch> plan_embedded() {
+    launch_blocks_of(64);
+    request.candidate.launches.clear(), request.candidate.values.clear();
+    request.mep.instances[0].parameters = {{0, 8}, {8, 4}};
+    request.mep.instances[0].arguments.assign(12, std::byte{0x40});
+    EmbeddedCode code;
+    code.ptx =
+        ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)"
+        " { ret; }\n";
+    code.entry = "_Z5scalePfi", code.compiler = "clang", code.measured_on = "a GPU", code.why = "It is faster.";
+    return plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, &code});
+  }
   /// Why the candidate is refused; empty if its patch is proven.
   std::string verdict() {
     auto patch = plan();
@@ -621,16 +634,7 @@ TEST_F(HostProofTest, ALaunchEditMayComputeAConfigurationAndNothingElse) {
 }
 
 TEST_F(HostProofTest, EmbeddedCodeAddsItsLauncherAndNothingElse) {
-  launch_blocks_of(64);
-  request.candidate.launches.clear(), request.candidate.values.clear();
-  request.mep.instances[0].parameters = {{0, 8}, {8, 4}};
-  request.mep.instances[0].arguments.assign(12, std::byte{0x40});
-  EmbeddedCode code;
-  code.ptx =
-      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)"
-      " { ret; }\n";
-  code.entry = "_Z5scalePfi", code.compiler = "clang", code.measured_on = "a GPU", code.why = "It is faster.";
-  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, &code});
+  auto patch = plan_embedded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   ASSERT_TRUE(patch->embeds());
   auto proof = prove_host_half({request.mep, &*request.scan, *patch, {}});
@@ -689,16 +693,7 @@ const char* const kInTemplate =
     "template struct Runner<4>;\n";
 
 TEST_F(HostProofTest, EmbeddedCodeMayBeLaunchedInATemplateBesideCodeThatThrows) {
-  launch_blocks_of(64);
-  request.candidate.launches.clear(), request.candidate.values.clear();
-  request.mep.instances[0].parameters = {{0, 8}, {8, 4}};
-  request.mep.instances[0].arguments.assign(12, std::byte{0x40});
-  EmbeddedCode code;
-  code.ptx =
-      ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z5scalePfi(.param .u64 a, .param .u32 n)"
-      " { ret; }\n";
-  code.entry = "_Z5scalePfi", code.compiler = "clang", code.measured_on = "a GPU", code.why = "It is faster.";
-  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, &code});
+  auto patch = plan_embedded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   auto text = [](std::string include, std::string launch) {
     std::string result = kInTemplate;
