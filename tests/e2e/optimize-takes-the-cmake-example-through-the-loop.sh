@@ -23,13 +23,14 @@ tail -30 "$WORK/.err"
 grep -q '"launch_index":[01],' .kernelift/capture/instances.jsonl .kernelift/capture.old/instances.jsonl 2>/dev/null && fail "a launch was recorded in spite of --skip"
 [ "$(json 'all(k["predicted"] > 1 for k in d["kernels"] if k["outcome"] == "kept")')" = True ] || fail "kept without a prediction"
 
-# The patch is committed on a branch, changes nothing else, is small, and changes only sources of the application.
+# The patch is committed on a branch, changes nothing else, is small, and changes only sources of the application and the
+# file that names their flags.
 [ -z "$(git status --porcelain)" ] || { git status; fail "optimize left uncommitted changes"; }
 case $(git branch --show-current) in kernelift/*) ;; *) fail "the patch is not on a branch of its own" ;; esac
 [ "$(git rev-parse HEAD)" != "$ORIGINAL" ] || fail "nothing was committed"
 git merge-base --is-ancestor "$ORIGINAL" HEAD || fail "the branch does not start from the original"
 git --no-pager diff --stat "$ORIGINAL" HEAD
-git diff --name-only "$ORIGINAL" HEAD | grep -qv '^src/.*\.\(cu\|cuh\|h\)$' && fail "the patch changes a file that is not a source of the application"
+git diff --name-only "$ORIGINAL" HEAD | grep -qv '^src/.*\.\(cu\|cuh\|h\)$\|^CMakeLists.txt$' && fail "the patch changes a file that is not a source of the application"
 CHANGED=$(git diff --numstat "$ORIGINAL" HEAD | awk '{ sum += $1 + $2 } END { print sum }')
 [ "$CHANGED" -le 80 ] || fail "the patch is too large: $CHANGED changed lines"
 [ -z "$(git diff --numstat --ignore-all-space "$ORIGINAL" HEAD | awk '$1 + $2 == 0')" ] || fail "a file changed only in its white space"
