@@ -62,7 +62,7 @@ assert large["why"].startswith("n = 1: thread 64 of block 0 "), large
 P
 rm candidates.json
 
-expect_gain "$KL" optimize --device cpu --build 'nvcc -O2 app.cu -o app' --run ./app --time 40s
+expect_gain "$KL" optimize --device cpu --build 'nvcc -O2 app.cu -o app' --run ./app --time 20s
 git diff HEAD~1 -- app.cu > "$WORK/patch"
 grep -q '^+.*<<<.*%.*?' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the patched launch asks nothing"; }
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 app.cu -o app

@@ -16,7 +16,7 @@ commit_all
 ORIGINAL=$(git rev-parse HEAD)
 BUILD='cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j2'
 RUN='./build/heat --size 32 --steps 2'
-expect_gain "$KL" optimize --device cpu --time 35 --kernels 1 --skip 2 --json --build "$BUILD" --run "$RUN" --check "$RUN --check"
+expect_gain "$KL" optimize --device cpu --time 25 --kernels 1 --skip 2 --json --build "$BUILD" --run "$RUN" --check "$RUN --check"
 tail -30 "$WORK/.err"
 [ "$(json 'all(k["outcome"] for k in d["kernels"])')" = True ] || fail "a kernel without an outcome"
 [ "$(json 'any(k["outcome"] == "kept" and k["measured"] > 1.01 for k in d["kernels"])')" = True ] || fail "exit 0, but nothing was kept"
