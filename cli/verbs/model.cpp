@@ -8,8 +8,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<Exit> show(const std::string& wanted, const Context& context) {
-  KERNELIFT_ASSIGN(fs::path folder, find_mep(wanted, context.state_folder()));
+struct Options {
+  std::string mep;
+  bool formula = false;
+};
+
+Result<Exit> show(const Options& options, const Context& context) {
+  KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   KERNELIFT_ASSIGN(KernelModel model, sandbox::model_of(mep, folder));
   const size_t known = model.known_accesses();
@@ -21,6 +26,16 @@ Result<Exit> show(const std::string& wanted, const Context& context) {
               (model.complete() ? "the model is complete" : "not understood: " + counted(model.gaps.size(), "place")));
   Json document = to_json(model);
   document["kernel"] = mep.kernel_name, document["known_accesses"] = known, document["complete"] = model.complete();
+  if (options.formula) {
+    KERNELIFT_ASSIGN(FieldEquality field, sandbox::formula_of(mep, folder));
+    const bool settled = field.found == FieldEquality::Found::Equal;
+    auto with = [](const char* before, const std::string& what) { return what.empty() ? "" : before + what; };
+    context.say(settled ? "field runs settle whether another text has its formula" +
+                              with(", wherever floats decide as the recorded ones do: ", field.decided) +
+                              with(", whatever function it is: ", field.function)
+                        : "field runs do not settle its formula: " + field.why);
+    document["formula"] = to_json(field);
+  }
   context.emit(document);
   return Exit::Done;
 }
@@ -30,9 +45,11 @@ Result<Exit> show(const std::string& wanted, const Context& context) {
 const Verb kModel = {
     "model", "Show what an extracted kernel does with memory, for every size", "kernelift model smooth",
     [](CLI::App& app) -> Action {
-      auto folder = std::make_shared<std::string>();
-      app.add_option("MEP", *folder, "Folder of the minimal executable program, or its kernel's name")->required();
-      return [folder](const Context& context) { return show(*folder, context); };
+      auto options = std::make_shared<Options>();
+      app.add_option("MEP", options->mep, "Folder of the minimal executable program, or its kernel's name")->required();
+      app.add_flag("--formula", options->formula,
+                   "Also run it in exact arithmetic: can its formula be compared with that of another text?");
+      return [options](const Context& context) { return show(*options, context); };
     }};
 
 }  // namespace kernelift::cli

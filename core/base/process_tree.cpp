@@ -34,10 +34,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kToDie = std::chrono::seconds(20);    // A killed process may have gigabytes to free.
-constexpr auto kToTidyUp = std::chrono::seconds(2);  // Between SIGTERM and SIGKILL.
-constexpr useconds_t kPause = 2000;                  // Microseconds between two passes over the processes.
-constexpr int kSignalled = 128;                      // Shells add this to the signal that ended a command.
+constexpr auto kToDie = std::chrono::seconds(20);        // A killed process may have gigabytes to free.
+constexpr auto kToTidyUp = std::chrono::seconds(2);      // Between SIGTERM and SIGKILL.
+constexpr auto kToSaveState = std::chrono::seconds(10);  // After a signal that was handed on.
+constexpr useconds_t kPause = 2000;                      // Microseconds between two passes over the processes.
+constexpr int kSignalled = 128;                          // Shells add this to the signal that ended a command.
 
 int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
 
@@ -110,8 +111,16 @@ void reap_all() {
   _exit(kSignalled + number);
 }
 
+/// Waits for what has been asked to end already, then kills it.
+void end_asked_descendants() {
+  const auto until = Clock::now() + kToSaveState;
+  for (reap_all(); !descendants(getpid()).empty() && Clock::now() < until; reap_all()) usleep(kPause);
+  kill_descendants(getpid());
+}
+
 /// Everything that the supervisor does. It holds no file of its owner's: locks and pipes end with the owner.
-[[noreturn]] void supervise(pid_t command, pid_t owner, int owner_process) {
+/// `handed_on`: a signal for all that the command has started; 0: none.
+[[noreturn]] void supervise(pid_t command, pid_t owner, int owner_process, std::atomic<int>* handed_on) {
   prctl(PR_SET_NAME, "kernelift-watch");
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE, SIGUSR1, SIGUSR2}) ::signal(number, SIG_IGN);
   ::signal(SIGCHLD, SIG_DFL);
@@ -127,11 +136,17 @@ void reap_all() {
   int ended = signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK);
 
   constexpr int kTick = 50;  // Milliseconds between looks, for a Linux kernel without pidfds.
-  for (;;) {
+  for (bool asked = false;;) {
+    if (int number = handed_on ? handed_on->exchange(0) : 0) {
+      asked = true;
+      for (pid_t process : descendants(getpid())) ::kill(process, number);
+    }
     for (int status = 0;;) {
       pid_t one = waitpid(-1, &status, WNOHANG);
       if (one <= 0) break;
-      if (one == command) end_like(status);
+      if (one != command) continue;
+      if (asked) end_asked_descendants();
+      end_like(status);
     }
     pollfd items[2] = {{ended, POLLIN, 0}, {owner_process >= 0 ? kOwner : -1, POLLIN, 0}};
     poll(items, 2, owner_process >= 0 && ended >= 0 ? -1 : kTick);
@@ -165,6 +180,7 @@ bool has_variable(pid_t process, const std::string& variable) {
 
 struct ProcessTree::Cell {
   std::atomic<pid_t> supervisor, command;
+  std::atomic<int> handed_on;
 };
 
 ProcessTree::ProcessTree() {
@@ -185,7 +201,7 @@ std::function<Status()> ProcessTree::prepare(std::function<Status()> then) {
     if (cell) cell->supervisor = getpid();
     const pid_t supervisor = getpid(), command = fork();
     if (command < 0) return environment_error(std::string("cannot start a process: ") + std::strerror(errno));
-    if (command > 0) supervise(command, owner, owner_process);
+    if (command > 0) supervise(command, owner, owner_process, cell ? &cell->handed_on : nullptr);
     if (owner_process >= 0) close(owner_process);
     // Only the command itself ends with a supervisor that was killed; the rest is found by its environment.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -202,6 +218,12 @@ bool ProcessTree::signal(int signal) const {
   auto found = descendants(cell_->supervisor);
   for (pid_t process : found) ::kill(process, signal);
   return !found.empty();
+}
+
+void ProcessTree::hand_on(int signal) const {
+  if (!cell_ || cell_->supervisor == 0) return;
+  cell_->handed_on = signal;
+  ::kill(cell_->supervisor, SIGCHLD);  // It sleeps until there is one.
 }
 
 bool ProcessTree::kill() const { return !cell_ || cell_->supervisor == 0 || kill_descendants(cell_->supervisor, true); }

@@ -30,6 +30,9 @@ class ProcessTree {
   /// Signals the command and all processes that it has started, parents first: a shell whose command was signalled
   /// first would go on to its next command. False if there is none yet, or none any more.
   bool signal(int signal) const;
+  /// The same by the supervisor, for a signal's handler. Once it was asked, what the command leaves behind has some
+  /// seconds to end, and is killed.
+  void hand_on(int signal) const;
   /// Asks them all to end, so that compilers remove their half-written files, and soon kills them, also those that they
   /// start meanwhile; false if some are still there after some seconds.
   bool kill() const;

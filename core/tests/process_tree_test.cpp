@@ -95,6 +95,28 @@ TEST_F(Tree, IsKilledAsAWhole) {
   EXPECT_TRUE(none_runs());
 }
 
+TEST_F(Tree, HandsASignalOnToAllOfItAndLeavesNothingBehind) {
+  ProcessTree tree;
+  ProcessOptions run = options();
+  run.prepare = tree.prepare();
+  bool begun = false;
+  std::thread asking([&] {
+    begun = within_seconds(20, [&] { return all_run() && process("saves") > 0; });
+    tree.hand_on(SIGTERM);
+  });
+  // One saves its state first, although the command does not wait for it.
+  const std::string saving =
+      "sh -c 'trap \"sleep 0.5; echo 1 > saved; exit\" TERM; echo $$ > saves; "
+      "while :; do sleep 0.01; done' & ";
+  auto ran = run_process({"/bin/sh", "-c", saving + kScattered}, run);
+  asking.join();
+  EXPECT_TRUE(begun);
+  ASSERT_TRUE(ran.ok());
+  EXPECT_EQ(ran->signal, SIGTERM);
+  EXPECT_TRUE(none_runs() && !runs("saves"));
+  EXPECT_EQ(process("saved"), 1);
+}
+
 TEST_F(Tree, EndsAtTheDeadlineWithThoseThatLeftItsGroup) {
   ProcessTree tree;
   ProcessOptions run = options();

@@ -4,7 +4,6 @@
 #include "extractor/record/record_run.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,28 +29,26 @@ struct ProcessRecording {
 };
 
 volatile std::sig_atomic_t interrupts = 0;
-pid_t* application = nullptr;  ///< In memory that it shares with us until it begins.
+const ProcessTree* application = nullptr;
 
 /// While the application runs, Ctrl-C is for it, and so are a lost terminal and a batch system's notice; we stay to
 /// keep what it recorded. A handler, not SIG_IGN: the application would inherit that.
 class OutliveInterrupt {
  public:
-  OutliveInterrupt() {
+  explicit OutliveInterrupt(const ProcessTree& tree) {
     interrupts = 0;
-    void* shared = mmap(nullptr, sizeof *application, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    application = shared == MAP_FAILED ? nullptr : static_cast<pid_t*>(shared);
+    application = &tree;
     struct sigaction ours{};
     ours.sa_handler = [](int signal) {
       interrupts = interrupts + 1;
       // A terminal sends these to all of its processes; others may send them to us alone.
-      if (signal != SIGINT && application && *application > 0) kill(*application, signal);
+      if (signal != SIGINT && application) application->hand_on(signal);
     };
     ours.sa_flags = SA_RESTART;
     for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &ours, &before_[i]);
   }
   ~OutliveInterrupt() {
     for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
-    if (application) munmap(application, sizeof *application);
     application = nullptr;
   }
   bool seen() const { return interrupts > 0; }
@@ -216,13 +213,10 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
     outcome.notes.push_back("CUDA_INJECTION64_PATH named " + std::string(other) +
                             "; while recording, the driver loads the recorder in its place");
   {
-    OutliveInterrupt outlive;
     // Killed with us: what goes on alone would write into a recording that nobody finishes.
     ProcessTree tree;
-    options.prepare = tree.prepare([] {
-      if (application) *application = getpid();
-      return done();
-    });
+    OutliveInterrupt outlive(tree);
+    options.prepare = tree.prepare();
     KERNELIFT_ASSIGN(outcome.application, run_process(command, options));
     outcome.interrupted = outlive.seen() && !outcome.application.ok();
   }

@@ -14,6 +14,7 @@
 #include "core/model/kernel/kernel_model.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/mep.h"
+#include "core/model/verdict/field_equality.h"
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/cross_check.h"
 #include "sandbox/evaluate/runner/inquiry.h"
@@ -51,6 +52,11 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
 
 /// What the MEP's kernel does with memory, in blocks of its first recorded launch.
 Result<KernelModel> model_of(const Mep& mep, const std::filesystem::path& folder);
+
+/// What field runs on the CPU device can say of the MEP's kernel at all: those of its text against the same text.
+/// Equal: they settle whether another text has its formula, as far as FieldEquality::decided and function say; NotRun:
+/// `why`.
+Result<FieldEquality> formula_of(const Mep& mep, const std::filesystem::path& folder);
 
 struct ReplayOptions {
   std::string device = "cpu";

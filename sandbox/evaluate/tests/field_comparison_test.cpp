@@ -49,6 +49,21 @@ Verdict confirmed(const MepFixture& fixture, const std::string& source) {
   return std::get<Verdict>(evaluation);
 }
 
+TEST(FieldComparison, SaysOfAKernelAloneWhetherItsFormulaCanBeCompared) {
+  auto formula = [](const MepFixture& fixture) { return *formula_of(fixture.mep, fixture.path()); };
+  const FieldEquality settled = formula(sums_mep());
+  EXPECT_EQ(settled.found, Found::Equal) << settled.why;
+  EXPECT_EQ(settled.decided, "");
+  const FieldEquality decides = formula(
+      sums_mep(sums("  float s = 0; for (int j = 0; j < 64; ++j) if (row[j] < 100.0f) s += row[j]; out[i] = s;")));
+  EXPECT_EQ(decides.found, Found::Equal) << decides.why;
+  EXPECT_THAT(decides.decided, HasSubstr("the comparison at kernel.cu:4"));
+  const FieldEquality none = formula(sums_mep(sums("  ((int*)out)[i] = ((const int*)in)[i];")));
+  EXPECT_EQ(none.found, Found::NotRun);
+  EXPECT_EQ(none.why, "it has no floating-point arithmetic");
+  EXPECT_FALSE(formula_of(Mep{}, "nowhere").ok());
+}
+
 TEST(FieldComparison, AFinalistThatSumsInAnotherOrderComputesTheSameFormula) {
   const Verdict verdict =
       confirmed(sums_mep(), sums("  float a = 0, b = 0; for (int j = 0; j < 64; j += 2) a += row[j], "

@@ -88,6 +88,8 @@ Status link_device_library(Module& module, function_ref<bool(const Function&)> w
     for (const char* attribute :
          {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "min-legal-vector-width"})
       function.removeFnAttr(attribute);
+    // Else LLVM would inline nothing of the library into code that flushes denormals (-use_fast_math).
+    function.addFnAttr("denormal-fp-math", "dynamic,dynamic");
   }
   return done();
 }

@@ -34,6 +34,7 @@ struct FieldSetting {
   uint64_t seed = 7;
   bool integers = false;  ///< `b` holds integers.
   NumberKind numbers = NumberKind::Residues;
+  std::vector<std::string> flags = {};  ///< Without headers.
 };
 
 inline constexpr int kFieldCount = 256;  ///< Elements of each array.
@@ -42,7 +43,8 @@ template <class T = float>
 FieldResult run_in_field(const std::string& source, const FieldSetting& setting = {}) {
   LowerOptions options;
   options.field = true, options.force_fibers = setting.fibers, options.numbers = setting.numbers;
-  const TestImage image = setting.with_headers ? build_with_headers(source, options) : build(source, options);
+  const TestImage image =
+      setting.with_headers ? build_with_headers(source, options) : build(source, options, setting.flags);
   std::vector<T> memory(3 * kFieldCount);
   for (size_t i = 0; i < memory.size(); ++i) memory[i] = T(0.5) + T(i % 17);
   auto* integers = reinterpret_cast<int*>(memory.data() + kFieldCount);

@@ -107,6 +107,11 @@ TEST(FieldRun, AComparisonIsNamedWithItsLine) {
   EXPECT_EQ(element("a[i] > b[i] ? a[i] : b[i] * 2").report.decided, "the comparison at test.cu:3");
   EXPECT_EQ(element("a[(int)b[i]]").report.decided, "the conversion to an integer at test.cu:3");
   EXPECT_EQ(element("__builtin_fabsf(a[i])").report.decided, "the sign at test.cu:3");
+  // Fast mathematics flushes denormals, which must not keep the library's functions apart.
+  const FieldSetting flushed = {.flags = {"-fgpu-flush-denormals-to-zero"}};
+  const std::string of_library = "extern \"C\" __device__ float __nv_fmaxf(float, float);";
+  EXPECT_EQ(run_in_field(of_library + kernel("out[i] = __nv_fmaxf(a[i], b[i]);"), flushed).report.decided,
+            "the comparison at test.cu:3");
   EXPECT_EQ(element("(float)(_Float16)a[i]").report.decided, "the conversion to half precision at test.cu:3");
   EXPECT_EQ(element("(float)(((const int*)a)[i] & 255)").report.decided, "");
   EXPECT_EQ(element("a[i] * (float)(((const int*)a)[i] & 255)").report.decided,
