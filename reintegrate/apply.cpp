@@ -30,7 +30,7 @@
 #include "reintegrate/patch/patch_series.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/tree/build_products.h"
-#include "reintegrate/tree/git_tree.h"
+#include "reintegrate/tree/git_trees.h"
 
 namespace fs = std::filesystem;
 
@@ -131,19 +131,18 @@ class Apply {
         report_.notes.push_back((kernels_.size() > 1 ? change->mep.kernel_name + ": " : "") + note);
     }
     patch_ = series_.whole();
-    std::vector<fs::path> changed;
-    for (auto& change : patch_.changes) {
-      paths_.push_back(change.path);
-      if (!change.created) changed.push_back(change.path);
-    }
+    std::vector<fs::path> changed, created;
+    for (auto& change : patch_.changes)
+      paths_.push_back(change.path), (change.created ? created : changed).push_back(change.path);
     KERNELIFT_TRY(PatchJournal::check_writable(patch_));
     KERNELIFT_TRY(prove_host());
-    KERNELIFT_ASSIGN(git_, GitTree::inspect(changed));
-    if (git_.kind() == GitTree::Kind::Tracked) {
+    KERNELIFT_ASSIGN(git_, GitTrees::inspect(changed, created));
+    if (!git_.none()) {
+      KERNELIFT_TRY(git_.lock());
       KERNELIFT_ASSIGN(report_.branch,
                        git_.free_branch(r_.branch, kernels_.size() > 1 ? "together" : base_name(r_.mep.kernel_key)));
       KERNELIFT_ASSIGN(tracked_, git_.tracked());
-      inspect_repository();
+      inspect_hooks();
     } else if (!r_.branch.empty()) {
       report_.notes.push_back("--branch has no effect: the patched files are not in a git repository.");
     }
@@ -168,8 +167,10 @@ class Apply {
     report_.on_cpu = r_.on_cpu;
     report_.originals = journal_->folder().string();
     roots_ = {r_.root};
-    for (auto& folder : r_.build_folders)
-      if (!within(folder, r_.root)) roots_.push_back(folder);
+    for (auto* folders : {&r_.build_folders, &r_.repositories})
+      for (auto& folder : *folders)
+        if (std::ranges::none_of(roots_, [&](auto& root) { return within(folder, root).has_value(); }))
+          roots_.push_back(folder);
     app_build_.roots = roots_, app_build_.without = {r_.state};
     return done();
   }
@@ -190,34 +191,30 @@ class Apply {
     if (change.planned) return *change.planned;
     return plan_patch({change.mep, change.original, change.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                        change.embedded ? &*change.embedded : nullptr,
-                       guard_of(r_, change.candidate, change.known_figures())});
+                       guard_of(r_, change.candidate, change.known_figures()), r_.repositories});
   }
 
-  void inspect_repository() {
-    std::error_code code;
-    if (!within(fs::weakly_canonical(r_.root, code), fs::weakly_canonical(git_.top(), code)))
-      report_.repository = git_.top().string();
-    hooks_ = git_.hooks();
-    hooks_.set_limit(longest());
-    if (hooks_.none()) return;
-    if (r_.run_hooks)
-      return say("the repository's hooks (" + hooks_.names() + ") are run before the trial and at the commit");
-    report_.notes.push_back("The repository's hooks (" + hooks_.names() +
+  void inspect_hooks() {
+    git_.set_hook_limit(longest());
+    const std::string hooks = git_.hook_names();
+    if (hooks.empty()) return;
+    if (r_.run_hooks) return say("the repository's hooks (" + hooks + ") are run before the trial and at the commit");
+    report_.notes.push_back("The repository's hooks (" + hooks +
                             ") are not run, as asked; `git commit --amend --no-edit` on the new branch runs them.");
     say(report_.notes.back());
   }
 
   /// Before anything is built: a commit that the repository would not take is not worth hours.
   Result<std::optional<Stop>> try_hooks() {
-    if (!r_.run_hooks || hooks_.none()) return std::optional<Stop>();
-    say("running the repository's hooks (" + hooks_.names() + ") on the patch");
-    Status passed = git_.try_hooks(paths_, commit_message(), journal_->folder(), hooks_);
+    const std::string hooks = git_.hook_names();
+    if (!r_.run_hooks || hooks.empty()) return std::optional<Stop>();
+    say("running the repository's hooks (" + hooks + ") on the patch");
+    Status passed = git_.try_hooks([&](auto& one) { return commit_message(one); }, journal_->folder());
     KERNELIFT_ASSIGN(auto changed, journal_->write_patched_again());
     if (InterruptGuard::interrupted()) return stopped();
     std::string why = passed.ok() ? "" : passed.error().message;
     if (passed.ok() && !changed.empty())
-      why = "the repository's hooks (" + hooks_.names() + ") change the patched file; what they made of it is in " +
-            changed[0];
+      why = "the repository's hooks (" + hooks + ") change the patched file; what they made of it is in " + changed[0];
     if (why.empty()) return std::optional<Stop>();
     return std::optional(
         Stop{ApplyOutcome::HookRefused,
@@ -493,7 +490,7 @@ class Apply {
     // committed.
     if (auto same = journal_->check_patched(); !same.ok())
       return roll_back({ApplyOutcome::Disturbed, same.error().message});
-    if (git_.kind() == GitTree::Kind::Tracked) {
+    if (!git_.none()) {
       if (auto committed = commit(); !committed.ok())
         return roll_back(
             {ApplyOutcome::Disturbed, "the patch is good, but git refused it: " + committed.error().message});
@@ -510,7 +507,7 @@ class Apply {
   }
 
   /// Before the trial, for hooks that judge it, without the trial's figures.
-  std::string commit_message() const {
+  std::string commit_message(const GitTrees::Repository& of) const {
     CommitMessage message;
     for (size_t i = 0; i < kernels_.size(); ++i) {
       CommittedKernel tuned = committed_kernel(*kernels_[i], series_.steps()[i], r_.guards);
@@ -521,29 +518,31 @@ class Apply {
     }
     message.measured = "The whole application, measured" + report_.where() + ": " +
                        (report_.measured ? report_.measured->text() : "1.000x") + ".";
+    for (auto& other : git_.repositories())
+      if (other.tree.top() != of.tree.top()) message.also_in.push_back(other.tree.top().filename().string());
+    message.branch = report_.branch;
     return shown_lines(without_secrets(message.text()));
   }
 
   Status commit() {
-    KERNELIFT_ASSIGN(report_.previous, git_.checked_out());
-    if (report_.previous != git_.head())
-      return refused("the checked-out branch or commit was " + git_.head() + " and is now " + report_.previous);
-    KERNELIFT_ASSIGN(report_.commit,
-                     git_.commit_files(paths_, commit_message(), journal_->folder(), r_.run_hooks ? &hooks_ : nullptr));
+    auto message = [&](auto& repository) { return commit_message(repository); };
+    KERNELIFT_ASSIGN(std::vector<PatchCommit> commits, git_.commit(message, journal_->folder(), r_.run_hooks));
     if (git_.wants_signatures())
       report_.notes.push_back(
           "The commit is not signed although commit.gpgsign is set, because signing may ask for a passphrase; `git "
           "commit --amend --no-edit` signs it.");
-    KERNELIFT_TRY(journal_->note_commit(git_.top().string(), report_.branch, report_.commit, report_.previous));
-    Status switched = git_.switch_to(report_.branch, report_.commit, paths_);
-    if (!switched.ok()) (void)journal_->note_commit("", "", "", "");
+    KERNELIFT_TRY(journal_->note_commits(report_.branch, commits));
+    Status switched = switch_to(report_.branch, commits);
+    if (!switched.ok()) (void)journal_->note_commits("", {});
+    else
+      for (auto& one : commits) report_.commits.push_back({top_seen_from(r_.root, one.top), one.commit, one.previous});
     return switched;
   }
 
   Status roll_back(const Stop& stop) {
     report_.outcome = stop.outcome;
     report_.why = stop.why;
-    report_.branch.clear(), report_.commit.clear(), report_.previous.clear();
+    report_.branch.clear(), report_.commits.clear();
     say("rolling back: " + stop.why);
     KERNELIFT_ASSIGN(Restoration restored, journal_->write_originals(original_is_built_));
     for (auto& file : restored.left)
@@ -574,8 +573,7 @@ class Apply {
   std::vector<fs::path> paths_, tracked_, roots_;
   std::set<fs::path>
       not_built_;  ///< Files that are also written while no build runs, such as a log: not build products.
-  GitTree git_;
-  GitHooks hooks_;
+  GitTrees git_;
   AppBuild app_build_;
   std::optional<AppCommands> commands_;
   std::optional<BuildProducts> products_;  ///< Until the end: an interruption of the last build needs the original's.

@@ -32,6 +32,8 @@ struct ApplyRequest : KernelChange {
   double limit = 3600;
   std::string branch;                                ///< Name of the git branch; empty: kernelift/<kernel>-<n>.
   std::vector<std::filesystem::path> build_folders;  ///< Folders outside the root that the build writes to.
+  /// Further git repositories, by their tops, whose files a patch may change: of a library that this application uses.
+  std::vector<std::filesystem::path> repositories = {};
   TrialOptions trial;
   bool only_check = false;  ///< Build and check with the patch, then restore the originals: ApplyOutcome::Checked.
   /// The application was built and checked as it is by an earlier apply(), and its check took these seconds.

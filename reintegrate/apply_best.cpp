@@ -270,7 +270,7 @@ class CandidateTrials {
     }
     auto planned = plan_patch({r.mep, r.original, variant.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
                                r.embedded ? &*r.embedded : nullptr,
-                               guard_of(r, variant.trial.candidate, variant.trial.figures())});
+                               guard_of(r, variant.trial.candidate, variant.trial.figures()), r.repositories});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {

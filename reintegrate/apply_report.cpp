@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <set>
 #include <string_view>
 
 #include "core/base/process.h"
@@ -78,10 +79,14 @@ std::string ApplyReport::text() const {
   if (measured) text += "measured   " + measured->text() + where() + "\n";
   text += std::string(kept() ? "kept: " : tried() ? "rolled back: " : "not tried: ") + shown_lines(why) + "\n";
   if (!kept()) return text;
-  text += branch.empty()
-              ? "The originals are in " + shown_line(originals)
-              : "The patch is on branch " + shown_line(branch) + " (" + commit.substr(0, 10) + ")" +
-                    (repository.empty() ? "" : " of the repository " + shown_line(repository)) + ", now checked out";
+  if (branch.empty()) text += "The originals are in " + shown_line(originals);
+  for (size_t i = 0; i < commits.size(); ++i)
+    text += (i == 0 ? "The patch is on branch " : " and on branch ") + shown_line(branch) + " (" +
+            commits[i].commit.substr(0, 10) + ")" +
+            (!commits[i].repository.empty() ? " of the repository " + shown_line(commits[i].repository)
+             : commits.size() > 1           ? " of the application's repository"
+                                            : "");
+  if (!branch.empty()) text += ", now checked out";
   text += "; go back with: " + way_back() + "\n";
   if (!certificate.empty()) text += "What it rests on, to be checked again: " + shown_line(certificate) + "\n";
   return text;
@@ -89,18 +94,32 @@ std::string ApplyReport::text() const {
 
 std::string ApplyReport::where() const { return on_cpu ? " on the CPU device, not on a GPU" : ""; }
 
-std::string ApplyReport::way_back() const {
-  if (!kept()) return {};
-  if (branch.empty()) return "kernelift apply --undo";
-  const bool is_commit = (previous.size() == 40 || previous.size() == 64) &&
-                         previous.find_first_not_of("0123456789abcdef") == previous.npos;
-  std::vector<std::string> words{"git"};
-  if (!repository.empty()) words.insert(words.end(), {"-C", repository});
-  words.emplace_back("switch");
-  if (is_commit) words.emplace_back("--detach");
-  words.push_back(previous);
-  return join_command(words);
+std::string joined(const WaysBack& ways) {
+  std::string line;
+  std::set<std::string> left;
+  for (auto& [repository, command] : ways)
+    if (left.insert(repository).second) line += (line.empty() ? "" : " && ") + command;
+  return line;
 }
+
+WaysBack ApplyReport::ways_back() const {
+  if (!kept()) return {};
+  if (branch.empty()) return {{"", "kernelift apply --undo"}};
+  WaysBack ways;
+  for (auto& [repository, commit, previous] : commits) {
+    const bool is_commit = (previous.size() == 40 || previous.size() == 64) &&
+                           previous.find_first_not_of("0123456789abcdef") == previous.npos;
+    std::vector<std::string> words{"git"};
+    if (!repository.empty()) words.insert(words.end(), {"-C", repository});
+    words.emplace_back("switch");
+    if (is_commit) words.emplace_back("--detach");
+    words.push_back(previous);
+    ways.emplace_back(repository, join_command(words));
+  }
+  return ways;
+}
+
+std::string ApplyReport::way_back() const { return joined(ways_back()); }
 
 Json to_json(const ApplyReport& report) {
   Json others = Json::array();
@@ -115,6 +134,14 @@ Json to_json(const ApplyReport& report) {
   Json kernels = Json::array();
   for (auto& one : report.kernels)
     kernels.push_back({{"kernel", one.kernel}, {"run", one.run}, {"candidate", one.candidate}});
+  Json commits = Json::array();
+  const WaysBack ways = report.ways_back();
+  for (size_t i = 0; i < report.commits.size(); ++i)
+    commits.push_back({{"repository", report.commits[i].repository},
+                       {"commit", report.commits[i].commit},
+                       {"previous", report.commits[i].previous},
+                       {"way_back", i < ways.size() ? ways[i].second : ""}});
+  const KeptCommit first = report.commits.empty() ? KeptCommit() : report.commits[0];
   auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
   auto whole = report.predicted.whole();
   return json_without_secrets({{"outcome", name(report.outcome)},
@@ -136,9 +163,10 @@ Json to_json(const ApplyReport& report) {
                                {"measured", report.measured ? to_json(*report.measured) : Json(nullptr)},
                                {"on_cpu", report.on_cpu},
                                {"branch", report.branch},
-                               {"repository", report.repository},
-                               {"commit", report.commit},
-                               {"previous", report.previous},
+                               {"repository", first.repository},
+                               {"commit", first.commit},
+                               {"previous", first.previous},
+                               {"commits", commits},
                                {"way_back", report.way_back()},
                                {"originals", report.originals},
                                {"certificate", report.certificate},

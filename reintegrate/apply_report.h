@@ -50,6 +50,18 @@ struct PassedOver {
   std::string text() const { return label + ": " + why; }
 };
 
+/// A commit of a kept patch.
+struct KeptCommit {
+  std::string repository;        ///< Empty: the one that the application's folder is in.
+  std::string commit, previous;  ///< `previous`: the branch or commit that was checked out before.
+};
+
+/// By repository, the command that leaves a patch, in the order in which patches were kept; the repository is "" for
+/// the application's own, and for a patch without git.
+using WaysBack = std::vector<std::pair<std::string, std::string>>;
+/// Of several patches, the first way out of each repository leads back to the original: these, as one command.
+std::string joined(const WaysBack& ways);
+
 struct ApplyReport {
   ApplyOutcome outcome = ApplyOutcome::NotFaster;
   std::string why;                      ///< One sentence.
@@ -64,8 +76,8 @@ struct ApplyReport {
   Prediction predicted;
   std::optional<AppTiming> measured;
   bool on_cpu = false;                   ///< Measured on the CPU device; mentioned beside every figure.
-  std::string branch, commit, previous;  ///< git: the new branch and its commit; the branch or commit before.
-  std::string repository;                ///< The one with the commit, if the application's folder is not in it.
+  std::string branch;                    ///< git: the new branch, of this name in every repository.
+  std::vector<KeptCommit> commits = {};  ///< One for each repository of whose files the patch changes any.
   std::string originals;                 ///< Folder with the saved originals, diff and logs.
   std::string certificate = {};          ///< Of a kept patch: the file (core/model/verdict/certificate.h); empty: none.
   double check_seconds = 0;              ///< What the check of the unpatched application took.
@@ -76,6 +88,7 @@ struct ApplyReport {
   std::string text() const;
   /// " on the CPU device, not on a GPU", or nothing.
   std::string where() const;
+  WaysBack ways_back() const;
   /// The command that returns the application to its state before the patch; empty if nothing was kept.
   std::string way_back() const;
 };

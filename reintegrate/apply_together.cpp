@@ -216,8 +216,10 @@ double TogetherReport::speedup() const {
 }
 
 std::string TogetherReport::way_back() const {
-  auto first = std::ranges::find_if(trials, &ApplyReport::kept);
-  return first == trials.end() ? "" : first->way_back();
+  WaysBack ways;
+  for (auto& trial : trials)
+    for (auto& way : trial.ways_back()) ways.push_back(way);
+  return joined(ways);
 }
 
 std::string TogetherReport::branch() const {

@@ -99,6 +99,12 @@ std::string CommitMessage::text() const {
   message += text_of(*this, several);
   for (auto& other : with) message += "\n" + shown_line(other.kernel) + ":\n" + text_of(other, several);
   message += "\n" + wrapped(shown_line(measured), "");
+  if (!also_in.empty()) {
+    std::string names;
+    for (auto& name : also_in) names += (names.empty() ? "" : ", ") + name;
+    message +=
+        "\n" + wrapped(shown_line("It goes together with the commit on branch " + branch + " of: " + names + "."), "");
+  }
   if (!trailers.empty()) message += "\n";
   for (auto& [name, value] : trailers) message += name + ": " + shown_line(value) + "\n";
   return message;

@@ -16,6 +16,9 @@ struct CommittedKernel {
 struct CommitMessage : CommittedKernel {
   std::vector<CommittedKernel> with;  ///< Further kernels of the same commit.
   std::string measured;               ///< " on the CPU device": 1.2x …
+  /// Other repositories that the same patch changes, by the names of their folders, and the branch that it is on there.
+  std::vector<std::string> also_in = {};
+  std::string branch = {};
   /// "Kernelift-Run" and its value; in the last paragraph, as git's trailers.
   std::vector<std::pair<std::string, std::string>> trailers;
 

@@ -20,9 +20,12 @@ class PtxAssembler {
   /// Forks the fork server; call it early, while this process is still small.
   static Result<PtxAssembler> start();
 
-  /// The machine code of `whole`, and `plain` (the same text without debug information) with the lowest PTX version
-  /// that assembles to the same code. Refused if there is none; an environment Error if there is no assembler.
-  Result<AssembledPtx> operator()(const std::string& whole, const std::string& plain, const std::string& arch);
+  /// The machine code of `whole` as it is measured, with at most this many registers of a thread (0: no limit), and
+  /// `plain` with the lowest PTX version that assembles to the same code without any option, as drivers do it. `plain`
+  /// is the same text without debug information, and with the limit in it. Refused if there is none; an environment
+  /// Error if there is no assembler.
+  Result<AssembledPtx> operator()(const std::string& whole, const std::string& plain, const std::string& arch,
+                                  int most_registers);
 
  private:
   std::unique_ptr<sandbox::ForkServer> fork_server_;

@@ -1,5 +1,5 @@
 // The candidate is compiled again; then debug information, which names files of this machine, is removed from the PTX,
-// and its version is lowered.
+// a limit of registers is written into it, and its version is lowered.
 #include "cli/embedding/ptx_maker.h"
 
 #include <regex>
@@ -50,9 +50,9 @@ Result<reintegrate::EmbeddedCode> PtxMaker::operator()(const tuner::RunTrial& tr
   std::string arch = arch_of(trial.figures().device);
   if (arch.empty())
     return refused("it was measured on '" + trial.figures().device + "', but embedded code is for NVIDIA GPUs");
-  if (const UnitFlags& flags = trial.candidate.recipe.unit_flags;
-      flags.most_registers > 0 || !flags.cache_loads.empty())
-    return refused("the driver assembles embedded code without " + flags.text());
+  const UnitFlags& flags = trial.candidate.recipe.unit_flags;
+  if (!flags.cache_loads.empty())
+    return refused("the driver assembles embedded code without " + UnitFlags{.cache_loads = flags.cache_loads}.text());
   if (!baseline_ || arch_ != arch) {
     sandbox::CompilePoolOptions options;
     options.target = sandbox::CompileTarget::Ptx;
@@ -73,6 +73,7 @@ Result<reintegrate::EmbeddedCode> PtxMaker::operator()(const tuner::RunTrial& tr
   code.origin = "candidate #" + std::to_string(trial.id) + " of " + run_;
   code.why = reason(trial);
   code.ptx = reintegrate::without_debug(reply.image);
+  if (flags.most_registers > 0) code.ptx = reintegrate::with_most_registers(code.ptx, flags.most_registers);
   std::string wanted = trial.candidate.launches.empty() ? mep_.kernel_name : trial.candidate.launches[0].kernel;
   code.entry = reintegrate::ptx_kernel(code.ptx, mep_.kernel_mangled);
   if (!trial.candidate.launches.empty() && wanted != mep_.kernel_name) code.entry.clear();
@@ -81,7 +82,7 @@ Result<reintegrate::EmbeddedCode> PtxMaker::operator()(const tuner::RunTrial& tr
 
   std::optional<ImageIdentity> measured = measured_image(trial);
   std::string image = reply.image;
-  auto assembled = (*assembler_)(reply.image, code.ptx, arch);
+  auto assembled = (*assembler_)(reply.image, code.ptx, arch, flags.most_registers);
   if (assembled.ok()) {
     image = std::move(assembled->image), code.ptx = std::move(assembled->ptx);
   } else if (assembled.error().exit == Exit::Refused) {

@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/base/shown/outside_text.h"
 #include "core/base/words.h"
+#include "core/model/distinct_names.h"
 #include "core/model/kernel_key.h"
 
 namespace kernelift::cli {
@@ -30,13 +31,24 @@ std::string line_of(const LoopRow& row, const std::string& kernel) {
   return line + kernel + "\n";
 }
 
-/// The shortest name that identifies the kernel among the rows.
-std::string name_of(const LoopRow& row, const std::vector<LoopRow>& rows) {
+DistinctNames names_of(const std::vector<LoopRow>& rows) {
   std::vector<std::string> keys;
-  for (auto& other : rows) keys.push_back(other.kernel);
-  const std::string name = shown_line(distinct_name(row.kernel, keys), kLongestName);
+  for (auto& row : rows) keys.push_back(row.kernel);
+  return DistinctNames(keys);
+}
+
+std::string name_of(const LoopRow& row, const DistinctNames& names) {
+  const std::string name = shown_line(names.of(row.kernel), kLongestName);
   return row.id.empty() ? name
                         : name + " of " + shown_line(row.file) + " (the share is that of all kernels of this name)";
+}
+
+/// From apply's report.
+void take_way_back(const Json& report, LoopRow& row) {
+  row.way_back = text_member(report, "way_back"), row.ways_back.clear();
+  if (auto commits = report.find("commits"); commits != report.end() && commits->is_array())
+    for (auto& one : *commits) row.ways_back.emplace_back(text_member(one, "repository"), text_member(one, "way_back"));
+  if (row.ways_back.empty() && !row.way_back.empty()) row.ways_back.emplace_back("", row.way_back);
 }
 
 }  // namespace
@@ -62,7 +74,7 @@ void read_applied(const Json& document, int exit_code, bool interrupted, LoopRow
   row.why =
       report.value("why", report.value("error", exit_code == 0 ? "" : "it exited with " + std::to_string(exit_code)));
   row.branch = report.value("branch", "");
-  row.way_back = report.value("way_back", "");
+  take_way_back(report, row);
   std::string outcome = report.value("outcome", "");
   // A patch that made the application slower for certain is no gain.
   const double high = number_member(report.value("measured", Json()), "speedup_high");
@@ -99,7 +111,8 @@ void read_together(const Json& document, std::vector<LoopRow>& rows) {
     if (row.together == 0 || row.together > trials->size()) continue;
     const Json& trial = (*trials)[row.together - 1];
     row.measured = number_member(trial.value("measured", Json()), "speedup");
-    row.branch = text_member(trial, "branch"), row.way_back = text_member(trial, "way_back");
+    row.branch = text_member(trial, "branch");
+    take_way_back(trial, row);
   }
 }
 
@@ -120,8 +133,16 @@ double whole_gain(const std::vector<LoopRow>& rows) {
   return whole;
 }
 
+std::string way_back(const std::vector<LoopRow>& rows) {
+  reintegrate::WaysBack ways;
+  for (auto& row : rows)
+    if (row.kept()) ways.insert(ways.end(), row.ways_back.begin(), row.ways_back.end());
+  return reintegrate::joined(ways);
+}
+
 std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
-  std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n", branch, way_back;
+  std::string text = "\n  share   kernel gain   predicted    measured   outcome      kernel\n", branch;
+  const DistinctNames names = names_of(rows);
   LoopRow rest;
   rest.outcome = "skipped";
   size_t small = 0;
@@ -130,25 +151,24 @@ std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu) {
       ++small, rest.share += row.share;
     } else {
       std::string which = row.candidate > 0 ? "#" + std::to_string(row.candidate) + ": " : "";
-      text +=
-          line_of(row, name_of(row, rows)) + (row.why.empty() ? "" : "          " + which + shown_line(row.why) + "\n");
+      text += line_of(row, name_of(row, names)) +
+              (row.why.empty() ? "" : "          " + which + shown_line(row.why) + "\n");
     }
-    if (!row.kept()) continue;
-    branch = row.branch;                            // The last patch's branch contains all patches.
-    if (way_back.empty()) way_back = row.way_back;  // The first patch's way back leads to the original.
+    if (row.kept()) branch = row.branch;  // The last patch's branch contains all patches.
   }
   if (small > 0) text += line_of(rest, counted(small, "kernel") + " with too small a share to matter");
   if (small > 0 && small == rows.size())
     text +=
         "          most of the run time is not spent in kernels: give --run a case in which kernels take more of it\n";
-  if (way_back.empty()) return text + "\nThe application is unchanged.";
+  const std::string way = way_back(rows);
+  if (way.empty()) return text + "\nThe application is unchanged.";
   char measured[96];
   std::snprintf(measured, sizeof measured, "\nThe whole application, measured step by step%s: %.3fx\n",
                 on_cpu ? " on the CPU device, not on a GPU" : "", whole_gain(rows));
   return text + measured +
          (branch.empty() ? std::string("It is patched in place; undo the last patch with: ")
                          : "The patched application is on branch " + branch + "; go back to the original with: ") +
-         way_back;
+         way;
 }
 
 Json to_json(const LoopRow& row) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "reintegrate/apply_report.h"
 
 namespace kernelift::cli {
 
@@ -34,6 +35,7 @@ struct LoopRow {
   bool hidden = false;   ///< It has a gain that does not show in the application alone: it is tried with others.
   size_t together = 0;   ///< Kernels with the same number were measured as one patch; 0: alone.
   std::string way_back;  ///< The command that returns the application to its state before this patch.
+  reintegrate::WaysBack ways_back = {};  ///< The same by repository.
 
   bool kept() const { return outcome == "kept"; }
 };
@@ -56,6 +58,8 @@ void mark_undecided(LoopRow& row, const std::string& to_go_on);
 
 /// Product of the measured speedups of all kept patches, one of several kernels counted once; 1 if there are none.
 double whole_gain(const std::vector<LoopRow>& rows);
+/// The command that leads back to the original; empty if nothing was kept.
+std::string way_back(const std::vector<LoopRow>& rows);
 /// The table as text, followed by the state of the application and the command that returns to the original.
 std::string table_text(const std::vector<LoopRow>& rows, bool on_cpu);
 Json to_json(const LoopRow& row);

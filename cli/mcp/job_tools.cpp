@@ -66,6 +66,7 @@ void Toolbox::apply(const CallPointer& call) {
   if (!run.ok()) return call->fail(run.error().message);
   std::vector<std::string> options;
   if (wanted.contains("candidate")) options = {"--candidate", std::to_string(wanted.at("candidate").get<int64_t>())};
+  for (auto& folder : options_.repositories) options.insert(options.end(), {"--repo", folder});
   if (wanted.value("dry_run", true)) {
     options.insert(options.end(), {"--dry-run", "--", run->string()});
     return this->run(call, verb("apply", options), [this, call](Json patch, const std::string&) {

@@ -5,8 +5,10 @@
 #include "cli/mcp/facts.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
+#include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 #include "core/model/capture.h"
+#include "core/model/capture_region.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 
@@ -153,13 +155,14 @@ void Toolbox::hot_list(const CallPointer& call) {
   Json kernels = record::hot_list_json(info.profile);
   constexpr size_t kUsual = 20;
   const size_t most = call->arguments.value("most", kUsual);
+  const DistinctNames names = record::names_in(info.profile);
   Json shown = Json::array();
   for (auto& kernel : kernels) {
     if (shown.size() == most) break;
     const std::string key = text_member(kernel, "kernel");
     size_t captured = 0;
     for (auto& instance : capture->instances()) captured += instance.kernel == key;
-    kernel["name"] = record::name_among(key, info.profile), kernel["captured_launches"] = captured;
+    kernel["name"] = shown_line(names.of(key), kLongestName), kernel["captured_launches"] = captured;
     if (auto mep = extracted.find(key); mep != extracted.end()) kernel["mep"] = mep->second;
     shown.push_back(kernel);
   }
@@ -169,6 +172,7 @@ void Toolbox::hot_list(const CallPointer& call) {
          {{"device", info.device},
           {"command", info.command},
           {"run_seconds", info.run_seconds},
+          {"region", capture_region(folder)},
           {"kernels", shown},
           {"further_kernels", kernels.size() - shown.size()},
           {"not_captured", omissions},

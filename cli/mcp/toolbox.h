@@ -19,6 +19,7 @@ struct ToolboxOptions {
   std::chrono::seconds idle{300};  ///< How long an evaluator without work stays up.
   std::string build, run, check;   ///< The application's commands, the user's: without `build`, nothing is applied.
   std::string time;                ///< `apply --time`; empty: its default.
+  std::vector<std::string> repositories = {};  ///< `apply --repo`.
 };
 
 class Toolbox : public Host {

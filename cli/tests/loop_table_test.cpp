@@ -79,6 +79,20 @@ TEST(LoopTable, MultipliesTheSpeedupsOfKeptPatchesOnly) {
   EXPECT_THAT(table_text({back}, false), HasSubstr("The application is unchanged."));
 }
 
+TEST(LoopTable, TheWayBackLeavesEachRepositoryByItsFirstPatch) {
+  auto kept = [](const std::string& repository, const std::string& back) {
+    Json report = applied("kept", back.c_str());
+    report["commits"] = {{{"repository", repository}, {"way_back", back}}};
+    return row_of(report, 0);
+  };
+  const LoopRow one = kept("/library", "git -C /library switch main"), next = kept("", "git switch dev"),
+                last = kept("/library", "git -C /library switch kernelift/k-1");
+  EXPECT_EQ(way_back({one, row_of(applied("not_faster", ""), 1), next, last}),
+            "git -C /library switch main && git switch dev");
+  EXPECT_THAT(table_text({one, next, last}, false),
+              HasSubstr("go back to the original with: git -C /library switch main && git switch dev"));
+}
+
 TEST(LoopTable, ReadsWhatBecameOfKernelsThatWereAppliedTogether) {
   LoopRow a = row_of(applied("too_small", ""), 1), b = a, c = a, d = a;
   EXPECT_TRUE(a.hidden);

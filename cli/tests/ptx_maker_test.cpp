@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/compiler/nvjitlink.h"
+#include "core/toolchain/cubin.h"
 #include "reintegrate/embed/ptx_text.h"
 
 namespace kernelift::cli {
@@ -90,6 +91,48 @@ TEST_F(Embedding, CompilesWithTheCandidatesRecipe) {
   auto other = make();
   ASSERT_TRUE(plain.ok() && other.ok()) << other.error().message;
   EXPECT_NE(other->why.find("the gain is in how the kernel is compiled (O1"), std::string::npos) << other->why;
+}
+
+TEST_F(Embedding, WritesALimitOfRegistersIntoThePtxThatWithoutOptionsIsTheMeasuredCode) {
+  if (!open_cubin_compiler().ok()) GTEST_SKIP() << "no nvJitLink";
+  // Many values that live at once.
+  std::string loads, stores;
+  for (int i = 0; i < 100; ++i) {
+    const std::string n = std::to_string(i);
+    loads += "  float v" + n + " = ((volatile float*)data)[" + n + "];\n";
+    stores += "  data[99 - " + n + "] = v" + n + ";\n";
+  }
+  auto source_of = [&](const std::string& bounds) {
+    return "__global__ void " + bounds + "scale(float* data, int n, float factor) {\n" + loads + stores + "}\n";
+  };
+  Tuned many(source_of(""));
+  trial.candidate.source = source_of("");
+  auto free = many.maker(trial);
+  ASSERT_TRUE(free.ok()) << free.error().message;
+  const Cubin unlimited = compile_cubin(free->ptx, "sm_90");
+  trial.candidate.recipe.unit_flags.most_registers = 32;
+  // What the evaluator measures.
+  const Cubin measured = compile_cubin(free->ptx, "sm_90", assembler_options(trial.candidate.recipe.unit_flags));
+  auto limited = many.maker(trial);
+  ASSERT_TRUE(limited.ok()) << limited.error().message;
+  const Cubin made = compile_cubin(limited->ptx, "sm_90");
+  ASSERT_EQ(made.outcome, Outcome::Ok) << made.detail;
+  EXPECT_GT(unlimited.kernels.at("_Z5scalePfif").registers, 40u);
+  EXPECT_EQ(made.kernels.at("_Z5scalePfif").registers, 32u);
+  EXPECT_EQ(cubin_code(made.image, "scale(float*, int, float)"),
+            cubin_code(measured.image, "scale(float*, int, float)"));
+
+  // The assembler does not follow the option where a kernel has bounds of its own.
+  trial.candidate.source = source_of("__launch_bounds__(128) ");
+  Tuned bounded(trial.candidate.source);
+  auto own = bounded.maker(trial);
+  ASSERT_TRUE(own.ok()) << own.error().message;
+  EXPECT_GT(compile_cubin(own->ptx, "sm_90").kernels.at("_Z5scalePfif").registers, 32u);
+
+  trial.candidate.recipe.unit_flags.cache_loads = "cg";
+  auto cached = many.maker(trial);
+  ASSERT_FALSE(cached.ok());
+  EXPECT_EQ(cached.error().message, "the driver assembles embedded code without -Xptxas=-dlcm=cg");
 }
 
 TEST_F(Embedding, KeepsConstantsThatTheHostFillsVisible) {

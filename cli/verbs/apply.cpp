@@ -9,6 +9,7 @@
 #include "cli/measure_options.h"
 #include "cli/mep_addresses.h"
 #include "cli/other_kernel_judge.h"
+#include "cli/repositories.h"
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
@@ -27,7 +28,7 @@ namespace {
 struct Options {
   std::vector<std::string> runs;
   std::string build, run, check, branch, embed = "auto";
-  std::vector<std::string> build_folders;
+  std::vector<std::string> build_folders, repositories;
   std::string time = "10m", limit = "1h", hooks = "run";
   std::optional<int64_t> candidate;
   bool roll_back = false, undo = false, dry_run = false, allow_weak_jail = false, no_guards = false;
@@ -148,6 +149,7 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
     offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
   offer.request.host = options.host, offer.request.guards = !options.no_guards;
+  KERNELIFT_ASSIGN(offer.request.repositories, repository_tops(options.repositories));
   KERNELIFT_ASSIGN(reintegrate::PatchPreview preview, preview_best(std::move(offer)));
   Json document = to_json(preview);
   document["run"] = file.string();
@@ -218,6 +220,7 @@ class RunToApply {
     KERNELIFT_ASSIGN(request.trial.time_limit, parse_duration(options.time));
     KERNELIFT_ASSIGN(request.limit, parse_duration(options.limit));
     request.branch = options.branch;
+    KERNELIFT_ASSIGN(request.repositories, repository_tops(options.repositories));
     request.host = options.host, request.guards = !options.no_guards;
     request.run_hooks = options.hooks == "run";
     for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
@@ -343,6 +346,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN([[maybe_unused]] auto metric, options.measure.metric());
   KERNELIFT_ASSIGN([[maybe_unused]] double time_limit, parse_duration(options.time));
   KERNELIFT_ASSIGN([[maybe_unused]] double command_limit, parse_duration(options.limit));
+  KERNELIFT_ASSIGN([[maybe_unused]] auto repositories, repository_tops(options.repositories));
   return several ? apply_several(context, options) : apply_one(context, options);
 }
 
@@ -366,6 +370,7 @@ Action setup(CLI::App& app) {
   app.add_option("--branch", options->branch, "Name of the git branch to create (default: kernelift/<kernel>-<n>)");
   app.add_option("--build-folder", options->build_folders,
                  "Folder that the build writes to, if it is outside the application's root");
+  add_repositories(app, options->repositories);
   app.add_option("--time", options->time,
                  "Time for runs before and after the patch; the longer it is, the smaller a gain can be proven")
       ->capture_default_str();

@@ -3,6 +3,7 @@
 
 #include "cli/duration.h"
 #include "cli/mcp/server.h"
+#include "cli/repositories.h"
 #include "cli/verbs.h"
 
 namespace fs = std::filesystem;
@@ -28,6 +29,9 @@ Result<Exit> serve(const Options& options, const Context& context) {
   toolbox.idle = std::chrono::seconds(static_cast<int64_t>(idle));
   if (toolbox.build.empty() != toolbox.run.empty())
     return usage_error("applying needs both of the application's commands: --build CMD and --run CMD");
+  KERNELIFT_ASSIGN(auto tops, repository_tops(toolbox.repositories));
+  toolbox.repositories.clear();
+  for (auto& top : tops) toolbox.repositories.push_back(top.string());
   return mcp::serve(mcp::Application::of(context.state_folder(), working), toolbox, options.http, context);
 }
 
@@ -39,6 +43,7 @@ Action setup(CLI::App& app) {
   app.add_option("--run", options->toolbox.run, "The command whose run time is measured by apply");
   app.add_option("--check", options->toolbox.check, "A command whose exit code is 0 if the application is right");
   app.add_option("--time", options->toolbox.time, "Time of apply for runs before and after the patch");
+  add_repositories(app, options->toolbox.repositories);
   app.add_option("--idle", options->idle, "How long an evaluator without work stays up")->capture_default_str();
   app.add_option("--http", options->http,
                  "Serve on this port of 127.0.0.1, and not on stdin: clients that send the token; 0: any free port");

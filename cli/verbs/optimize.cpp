@@ -11,6 +11,7 @@
 #include "cli/loop/loop_steps.h"
 #include "cli/loop/loop_table.h"
 #include "cli/measure_options.h"
+#include "cli/repositories.h"
 #include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/executable.h"
@@ -28,7 +29,6 @@
 #include "reintegrate/apply_request.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/patchable_parts.h"
-#include "reintegrate/tree/git_tree.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/jail/layers.h"
 #include "sandbox/judge/diagnosis.h"
@@ -51,6 +51,7 @@ constexpr double kMostOfTheRun = 0.5;
 struct Options {
   std::string build, run, check, time = "10m", branch, embed = "auto", limit = "1h", hooks = "run";
   LoopLimits limits;
+  std::vector<std::string> repositories;
   uint64_t skip = 0;
   double smallest_share = 0.5;  ///< In per cent.
   bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false,
@@ -102,14 +103,9 @@ class Loop {
                        reintegrate::roll_back_interrupted(state_, [&](auto& line) { context_.note(line); }));
       for (auto& note : restoration_notes(leftovers)) context_.note(note);
     }
-    warn_of_changed_files();
     // Known now rather than after all the tuning.
-    KERNELIFT_ASSIGN(reintegrate::GitTree repository, reintegrate::GitTree::around(fs::current_path()));
-    if (reintegrate::GitHooks hooks = repository.hooks(); !hooks.none())
-      context_.note("The repository's hooks (" + hooks.names() + ") " +
-                    (options_.hooks == "run"
-                         ? "are run on every patch; one that they do not let pass is not kept (--hooks skip: not run)."
-                         : "are not run on patches."));
+    KERNELIFT_ASSIGN(repositories_, repository_tops(options_.repositories));
+    KERNELIFT_TRY(note_state_of_repositories(context_, repositories_, options_.hooks == "run"));
     // The build also logs the compile commands that scan reads; for the CPU device it compiles other programs.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
     if (is_interrupted()) return LoopSteps::interrupted();
@@ -156,18 +152,6 @@ class Loop {
                         (ran.timed_out ? " (--limit allows it more time)" : "") +
                         "; fix that first, nothing was changed. Its output" +
                         (said.empty() ? " was empty." : ":\n" + said));
-  }
-
-  /// Warns now about uncommitted files, which apply would refuse to patch after all the tuning.
-  void warn_of_changed_files() const {
-    auto changed = reintegrate::GitTree::changed_files(fs::current_path());
-    if (changed.empty()) return;
-    constexpr size_t kShown = 5;
-    std::string names;
-    for (size_t i = 0; i < changed.size() && i < kShown; ++i) names += (i ? ", " : "") + changed[i];
-    if (changed.size() > kShown) names += " and " + std::to_string(changed.size() - kShown) + " more";
-    context_.note("Uncommitted changes in " + names +
-                  ": a kernel in such a file is tuned, but not patched until you commit the file.");
   }
 
   Result<Capture> look_again() {
@@ -275,7 +259,7 @@ class Loop {
     row.mep = extracted->document.value("mep", ""), row.patches = patches_;
     auto lifted = Mep::read(row.mep);
     if (!lifted.ok()) return end(row, "skipped", lifted.error().message);
-    reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted);
+    reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted, repositories_);
     if (parts.none()) return end(row, "refused", "not tuned: " + parts.why());
     // One cache mode suffices to verify the MEP; both would take twice the time.
     std::vector<std::string> replay{"replay", row.mep, "--device", context_.device, "--warm"};
@@ -332,7 +316,7 @@ class Loop {
     // If only the launches are in the application and nothing is embedded, a patch can change only the launches.
     auto lifted = Mep::read(row.mep);
     reintegrate::PatchableParts parts =
-        lifted.ok() ? reintegrate::patchable_parts(*lifted) : reintegrate::PatchableParts();
+        lifted.ok() ? reintegrate::patchable_parts(*lifted, repositories_) : reintegrate::PatchableParts();
     auto embedding = reintegrate::embedding_on(context_.device, options_.embed);
     const bool launches_only = !parts.text && (!embedding.ok() || *embedding == reintegrate::Embedding::Never);
     if (launches_only) {
@@ -378,6 +362,7 @@ class Loop {
     if (options_.allow_weak_jail) words.emplace_back("--allow-weak-jail");
     if (!options_.check.empty()) words.insert(words.end(), {"--check", options_.check});
     for (auto& word : measure_.words()) words.push_back(word);
+    for (auto& top : repositories_) words.insert(words.end(), {"--repo", top.string()});
     if (options_.no_guards) words.emplace_back("--no-guards");
     if (options_.allow_host_changes) words.emplace_back("--allow-host-changes");
     if (options_.allow_unproven_host) words.emplace_back("--allow-unproven-host");
@@ -471,8 +456,7 @@ class Loop {
     LoopReport report{options_.run, context_.device, reintegrate::utc_now(), {},           measure_text(),
                       {},           rows_,           steps_.spent(),         model_spent_, is_interrupted()};
     report.measure = !measure_.pattern.empty() ? "metric" : !measure_.region.empty() ? "region" : measure_.measure;
-    for (auto& row : rows_)
-      if (row.kept() && report.way_back.empty()) report.way_back = row.way_back;
+    report.way_back = way_back(rows_);
     const Json document = json_without_secrets(to_json(report));
     if (Status written = write_json(loop_report_file(state_), document); !written.ok())
       context_.note("kernelift optimize: " + written.error().message);
@@ -500,6 +484,7 @@ class Loop {
   const Options& options_;
   MeasureOptions measure_;  ///< Once the application was recorded it is no longer "auto".
   fs::path state_;
+  std::vector<fs::path> repositories_;  ///< That patches may change beside the application's.
   LoopSteps steps_;
   ScanIndex scanned_;  ///< Of the last scan.
   double seconds_;
@@ -579,6 +564,7 @@ Action setup(CLI::App& app) {
   app.add_option("--hooks", options->hooks, "git's hooks at the commit of a patch: run or skip (see apply --help)")
       ->capture_default_str()
       ->check(CLI::IsMember({"run", "skip"}));
+  add_repositories(app, options->repositories);
   add_lock_clocks(app, options->lock_clocks);
   add_allow_weak_jail(app, options->allow_weak_jail);
   add_search(app, options->search);

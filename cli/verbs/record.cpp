@@ -3,6 +3,7 @@
 #include "core/base/process.h"
 #include "core/base/shown/outside_text.h"
 #include "core/compiler/paths.h"
+#include "core/model/capture_region.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_index.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
@@ -42,6 +43,7 @@ Json instances_json(const std::vector<CapturedInstance>& instances) {
 /// One line per kernel, in the order of the profile: its captured launches, and the share of the kernel's time that
 /// each represents.
 std::string instances_text(const record::RecordOutcome& outcome) {
+  const DistinctNames names = record::names_in(outcome.info.profile);
   std::string text;
   for (auto& kernel : outcome.info.profile) {
     std::string launches;
@@ -55,7 +57,7 @@ std::string instances_text(const record::RecordOutcome& outcome) {
       bytes += record::instance_bytes(instance);
     }
     if (!launches.empty())
-      text += "  " + record::name_among(kernel.key, outcome.info.profile) + ": launches " + launches + ", " +
+      text += "  " + shown_line(names.of(kernel.key), kLongestName) + ": launches " + launches + ", " +
               record::size_text(bytes) + "\n";
   }
   return text;
@@ -66,6 +68,7 @@ std::string instances_text(const record::RecordOutcome& outcome) {
 std::string namesakes_text(const std::vector<KernelProfile>& profile, const std::filesystem::path& state) {
   auto scanned = ScanIndex::read(state / "scan.json");
   if (!scanned.ok()) return {};
+  const DistinctNames names = record::names_in(profile);
   std::string text;
   for (auto& kernel : profile) {
     auto namesakes = scanned->namesakes(kernel.key);
@@ -75,10 +78,16 @@ std::string namesakes_text(const std::vector<KernelProfile>& profile, const std:
       places += (places.empty() ? "" : ", ") +
                 std::filesystem::path(one->definition.file).lexically_proximate(scanned->root).string() + ":" +
                 std::to_string(one->definition.line);
-    text += "  " + record::name_among(kernel.key, profile) + " is the name of " + std::to_string(namesakes.size()) +
-            " kernels, counted as one above: " + shown_line(places) + "\n";
+    text += "  " + shown_line(names.of(kernel.key), kLongestName) + " is the name of " +
+            std::to_string(namesakes.size()) + " kernels, counted as one above: " + shown_line(places) + "\n";
   }
   return text;
+}
+
+/// Of what the hot list is; nothing if it is of the whole run.
+std::string region_line(const std::string& region) {
+  const std::string text = capture_region_text(region);
+  return text.empty() ? "" : shown_line(text) + "\n";
 }
 
 /// The hot list of each process.
@@ -188,7 +197,7 @@ Result<Exit> record(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(record::RecordOutcome outcome, record_application(request));
 
   if (!outcome.info.profile.empty())
-    context.say_lines("\n" + record::hot_list(outcome.info.profile) +
+    context.say_lines("\n" + region_line(options.config.region) + record::hot_list(outcome.info.profile) +
                       namesakes_text(outcome.info.profile, request.state) +
                       (options.by_rank ? lists_by_rank(outcome) : ""));
   if (!outcome.info.processes.empty())

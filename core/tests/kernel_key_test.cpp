@@ -73,6 +73,18 @@ TEST(KernelKey, DistinctNameIsAsShortAsTheOthersAllow) {
   EXPECT_EQ(distinct_name(one, {one, other}), "each<run::{lambda#1}>");
   EXPECT_EQ(distinct_name(one, {one, same}), "each<run(float)::{lambda(int)#1}>");
   EXPECT_EQ(distinct_name(one, {one, same, overload}), one);
+  EXPECT_EQ(DistinctNames({one, other}).of(one), "each<run::{lambda#1}>");
+  EXPECT_EQ(DistinctNames({one, same, one}).of(one), "each<run(float)::{lambda(int)#1}>");
+  EXPECT_EQ(DistinctNames({one, same, overload}).of(one), one);
+  EXPECT_EQ(DistinctNames({same, overload}).of(one), one) << "it is told from the list's, though it is not in it";
+}
+
+TEST(KernelKey, NamesOfManyKernelsAreFoundInOnePass) {
+  constexpr int kMany = 20000;  // For each to be compared with all others would take minutes.
+  std::vector<std::string> keys;
+  for (int i = 0; i < kMany; ++i) keys.push_back("k<" + std::to_string(i / 2) + ">(" + (i % 2 ? "int" : "float") + ")");
+  const DistinctNames names(keys);
+  for (auto& key : keys) ASSERT_EQ(names.of(key), key);
 }
 
 TEST(KernelKey, MatchesWithoutTheAnonymousNamespaceAsInSourceText) {

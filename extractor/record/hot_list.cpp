@@ -37,14 +37,15 @@ std::string size_text(uint64_t bytes) {
   return text;
 }
 
-std::string name_among(const std::string& key, const std::vector<KernelProfile>& profile) {
+DistinctNames names_in(const std::vector<KernelProfile>& profile) {
   std::vector<std::string> keys;
   for (auto& kernel : profile) keys.push_back(kernel.key);
-  return shown_line(distinct_name(key, keys), kLongestName);
+  return DistinctNames(keys);
 }
 
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
   constexpr double kNegligible = 0.001;  // Of the kernels' time.
+  const DistinctNames names = names_in(profile);
   double total = total_of(profile), rest = 0;
   size_t shown = 0;
   char line[160];
@@ -64,7 +65,7 @@ std::string hot_list(const std::vector<KernelProfile>& profile, size_t most) {
                     duration_text(kernel.total_us).c_str(), calls, duration_text(kernel.median_us).c_str(),
                     duration_text(kernel.min_us).c_str(), duration_text(kernel.max_us).c_str());
     else std::snprintf(line, sizeof line, "%10s %9s %8llu %9s %9s %9s  ", "-", "-", calls, "-", "-", "-");
-    text += line + name_among(kernel.key, profile) + "\n";
+    text += line + shown_line(names.of(kernel.key), kLongestName) + "\n";
   }
   if (shown < profile.size()) {
     std::snprintf(line, sizeof line, "%9.1f%% %9s  in %zu more kernel%s\n", 100 * rest / total,

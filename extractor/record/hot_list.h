@@ -5,13 +5,14 @@
 
 #include "core/base/json.h"
 #include "core/model/capture.h"
+#include "core/model/distinct_names.h"
 
 namespace kernelift::record {
 
 /// Aligned text, one line per kernel; those after `most`, or of no weight, are summed up in a last line.
 std::string hot_list(const std::vector<KernelProfile>& profile, size_t most = 20);
-/// The least that tells a kernel from the profile's others: its name, or its key where that is overloaded.
-std::string name_among(const std::string& key, const std::vector<KernelProfile>& profile);
+/// What a profile's kernels are called: each by the least that tells it from the others.
+DistinctNames names_in(const std::vector<KernelProfile>& profile);
 Json hot_list_json(const std::vector<KernelProfile>& profile);
 
 /// "812 ns", "12.3 us", "4.56 ms", "1.23 s"

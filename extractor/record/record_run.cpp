@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/locks/lock.h"
 #include "core/base/process_tree.h"
+#include "core/model/capture_region.h"
 #include "core/model/runtime_program.h"
 #include "extractor/record/process_list.h"
 
@@ -252,6 +253,7 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
       }
       outcome.programs = runtime_programs(fresh).size();
       if (outcome.programs > 0) KERNELIFT_TRY(rename_folder(fresh / kProgramsFolder, best->folder / kProgramsFolder));
+      KERNELIFT_TRY(write_capture_region(best->folder, request.config.region));
       KERNELIFT_TRY(replace(best->folder, place));
       outcome.folder = place;
     }

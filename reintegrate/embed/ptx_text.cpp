@@ -2,6 +2,7 @@
 // only in directives that are dropped here.
 #include "reintegrate/embed/ptx_text.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/model/kernel_key.h"
@@ -121,6 +122,23 @@ std::string without_debug(const std::string& ptx) {
     if (line.text.starts_with("\t") && !is_label(text)) out += '\t';
     out += text;
     out += '\n';
+  }
+  return out;
+}
+
+std::string with_most_registers(const std::string& ptx, int most) {
+  std::string out;
+  bool in_head = false, bounded = false;
+  for (auto& line : split_lines(ptx)) {
+    const std::string_view text = without_comment(line.text), word = first_word(text);
+    const auto words = words_of(text);
+    if (std::ranges::find(words, ".entry") != words.end()) in_head = true, bounded = false;
+    for (auto* bound : {".maxntid", ".reqntid", ".minnctapersm", ".maxnreg"}) bounded |= in_head && word == bound;
+    if (in_head && text.starts_with('{')) {
+      if (!bounded) out += ".maxnreg " + std::to_string(most) + "\n";
+      in_head = false;
+    }
+    out += line.text, out += line.end;
   }
   return out;
 }

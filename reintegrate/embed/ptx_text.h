@@ -1,6 +1,6 @@
-// Queries on PTX text, and the two changes that are made to it before it is embedded: debug information is removed (it
-// names files of the machine that compiled it), and the version is lowered. It works on lines as LLVM writes them; it
-// is not a parser of PTX, and lines that it does not recognise are left alone.
+// Queries on PTX text, and the changes that are made to it before it is embedded: debug information is removed (it
+// names files of the machine that compiled it), a limit of registers is written into it, and the version is lowered. It
+// works on lines as LLVM writes them; it is not a parser of PTX, and lines that it does not recognise are left alone.
 #pragma once
 #include <string>
 #include <vector>
@@ -28,6 +28,10 @@ std::string ptx_target(const std::string& ptx);
 
 /// The text without line tables, debug sections, comments and labels that are not referenced.
 std::string without_debug(const std::string& ptx);
+
+/// The text by which an assembler without options does what one does that is given --maxrregcount: a kernel that bounds
+/// its own threads or blocks does not follow that option and is left as it is, others get .maxnreg.
+std::string with_most_registers(const std::string& ptx, int most);
 
 /// The version as major * 10 + minor; 0 if there is none.
 int ptx_version(const std::string& ptx);

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "core/base/file.h"
-#include "core/base/within.h"
 
 namespace fs = std::filesystem;
 
@@ -40,12 +39,11 @@ Result<std::string> edited(const OpenFile& file, const std::vector<ByteEdit>& ed
 Result<OpenFile*> PatchDraft::open(const std::string& file) {
   if (auto found = files_.find(file); found != files_.end()) return &found->second;
   std::error_code code;
-  fs::path path = q_.root / file;  // Equals `file` if that is absolute.
-  fs::path real = fs::weakly_canonical(path, code), root = fs::weakly_canonical(q_.root, code);
-  auto relative = within(real, root);
-  if (!relative)
-    return refused(real.string() + " would have to change, but it is outside the application (" + root.string() + ")");
-  OpenFile opened{real, relative->string(), {}, {}};
+  fs::path real = fs::weakly_canonical(q_.root / file, code);  // Absolute where `file` is.
+  if (!trees_.hold(real))
+    return refused(real.string() + " would have to change, but it is outside the application (" +
+                   trees_.root().string() + "), and --repo names no repository that it is in");
+  OpenFile opened{real, real.lexically_relative(trees_.root()).string(), {}, {}};
   KERNELIFT_ASSIGN(opened.text, read_text(real));
   for (auto& [other, known] : files_)
     if (known.path == real) return &known;
@@ -56,7 +54,7 @@ Result<OpenFile*> PatchDraft::open(const std::string& file) {
 
 bool PatchDraft::is_outside(const std::string& file) const {
   std::error_code code;
-  return !within(fs::weakly_canonical(q_.root / file, code), fs::weakly_canonical(q_.root, code));
+  return !trees_.hold(fs::weakly_canonical(q_.root / file, code));
 }
 
 bool PatchDraft::same_file(const std::string& spelled, const fs::path& path) const {

@@ -9,6 +9,7 @@
 
 #include "reintegrate/patch/launch/launch_edit.h"
 #include "reintegrate/patch/open_file.h"
+#include "reintegrate/patch/patched_trees.h"
 #include "reintegrate/patch/source_patch.h"
 
 namespace kernelift::reintegrate {
@@ -16,9 +17,9 @@ namespace kernelift::reintegrate {
 class PatchDraft {
  public:
   /// EXPECTS: `question` outlives the draft.
-  explicit PatchDraft(const PatchQuestion& question) : q_(question) {}
+  explicit PatchDraft(const PatchQuestion& question) : q_(question), trees_(question.root, question.repositories) {}
 
-  /// The application's file of this name, read once. Refuses files outside the application.
+  /// The application's file of this name, read once. Refuses files that no patch may change.
   Result<OpenFile*> open(const std::string& file);
   bool is_outside(const std::string& file) const;
   /// True if `spelled`, absolute or relative to the root, names the file at `path`.
@@ -47,6 +48,7 @@ class PatchDraft {
 
  private:
   const PatchQuestion& q_;
+  const PatchedTrees trees_;
   std::map<std::string, OpenFile> files_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
   std::set<OpenFile*> again_, of_build_;

@@ -4,33 +4,33 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/within.h"
+#include "reintegrate/patch/patched_trees.h"
 
 namespace fs = std::filesystem;
 
 namespace kernelift::reintegrate {
 namespace {
 
-class Tree {
+class Application {
  public:
-  explicit Tree(const fs::path& root) : root_(fs::weakly_canonical(root, ignored_)) {}
+  Application(const fs::path& root, const std::vector<fs::path>& repositories) : trees_(root, repositories) {}
   bool holds(const std::string& file) {
     auto [at, is_new] = known_.try_emplace(file);
-    if (is_new) at->second = within(fs::weakly_canonical(root_ / file, ignored_), root_).has_value();
+    if (is_new) at->second = trees_.hold(fs::weakly_canonical(trees_.root() / file, ignored_));
     return at->second;
   }
 
  private:
   std::error_code ignored_;
-  fs::path root_;
+  PatchedTrees trees_;
   std::map<std::string, bool> known_;
 };
 
 }  // namespace
 
-PatchableParts patchable_parts(const Mep& mep) {
+PatchableParts patchable_parts(const Mep& mep, const std::vector<fs::path>& repositories) {
   PatchableParts reach;
-  Tree application(mep.app_root);
+  Application application(mep.app_root, repositories);
   auto text = [&](const std::string& file, uint32_t line) {
     if (file.empty()) return;
     if (application.holds(file)) reach.text = true;
@@ -48,7 +48,8 @@ PatchableParts patchable_parts(const Mep& mep) {
 
 std::string PatchableParts::why() const {
   if (text || outside.empty()) return {};
-  return "its source lies outside the application (" + outside + ") and is not patched" +
+  return "its source lies outside the application (" + outside +
+         ") and is not patched unless --repo names its repository" +
          (launches ? "; only its launches are in the application" : ", and its launches cannot be patched alone");
 }
 

@@ -1,9 +1,10 @@
 // The parts of a kernel that a patch of the application could change, according to the MEP alone, and so before any
-// time is spent on tuning. Files outside the application's tree (a system header, a dependency elsewhere) are never
-// patched.
+// time is spent on tuning. Files outside the application's tree (a system header, a dependency elsewhere) are patched
+// only if the user names their repository.
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/model/mep.h"
 
@@ -19,6 +20,7 @@ struct PatchableParts {
   std::string why() const;
 };
 
-PatchableParts patchable_parts(const Mep& mep);
+/// `repositories`: further folders whose files a patch may change.
+PatchableParts patchable_parts(const Mep& mep, const std::vector<std::filesystem::path>& repositories = {});
 
 }  // namespace kernelift::reintegrate

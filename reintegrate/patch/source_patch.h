@@ -20,7 +20,7 @@ namespace kernelift::reintegrate {
 
 struct FileChange {
   std::filesystem::path path;  ///< Absolute, links resolved.
-  std::string name;            ///< Path relative to the application's root.
+  std::string name;            ///< Path relative to the application's root: "../library/k.cu" of another tree.
   std::string before, after;   ///< The whole file, byte for byte.
   bool created = false;        ///< The file does not exist before the patch.
   /// `before` with the knobs' new values, and with all that the patch declares: these values, launches' geometry, and
@@ -49,11 +49,12 @@ struct PatchQuestion {
   const std::string& original;  ///< kernel.cu as extracted.
   const Candidate& candidate;
   const ScanIndex* scan = nullptr;         ///< Tells which other kernels use the changed lines; may be null.
-  std::filesystem::path root;              ///< The application's root; nothing outside it is ever patched.
+  std::filesystem::path root;              ///< The application's root; outside it only `repositories` are patched.
   const EmbeddedCode* embedded = nullptr;  ///< If set: embed this and leave the kernel's own text as it is.
   /// Where it holds, the candidate is right. The patched launch asks it, and is the original one elsewhere; a changed
   /// text becomes a kernel beside the original. Empty: nothing is to be asked.
   LaunchGuard guard = {};
+  std::vector<std::filesystem::path> repositories = {};  ///< Further folders whose files the user lets a patch change.
 };
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);

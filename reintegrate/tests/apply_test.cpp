@@ -395,7 +395,7 @@ TEST_F(ApplyTest, NamesTheRepositoryInTheWayBackOutOfASubmodule) {
   faster();
   ApplyReport report = must_apply();
   ASSERT_TRUE(report.kept()) << report.why;
-  EXPECT_EQ(report.repository, (root / "src").string());
+  EXPECT_EQ(report.commits.at(0).repository, (root / "src").string());
   EXPECT_EQ(report.way_back(), "git -C " + (root / "src").string() + " switch main");
   EXPECT_NE(report.text().find(" of the repository " + (root / "src").string() + ", now checked out"),
             std::string::npos);

@@ -1,5 +1,5 @@
 // git: what is refused, and that a commit holds the patch and no other change.
-#include "reintegrate/tree/git_tree.h"
+#include "reintegrate/tree/git_trees.h"
 
 #include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
@@ -9,7 +9,10 @@ namespace {
 
 class Git : public Application {
  protected:
-  Result<GitTree> inspect(const std::string& name = "src/k.cu") { return GitTree::inspect({root / name}); }
+  Result<GitTree> inspect(const std::string& name = "src/k.cu") {
+    KERNELIFT_ASSIGN(GitTrees trees, GitTrees::inspect({root / name}));
+    return trees.none() ? GitTree() : trees.repositories()[0].tree;
+  }
   std::string refusal(const std::string& name = "src/k.cu") {
     auto tree = inspect(name);
     return tree.ok() ? "" : tree.error().message;
@@ -61,17 +64,17 @@ TEST_F(Git, RefusesAReadOnlyRepositoryBeforeAnythingIsTried) {
 TEST_F(Git, NumbersBranchesUntilOneIsFree) {
   make_git();
   shell("git branch kernelift/sleepy-1");
-  EXPECT_EQ(*inspect()->free_branch("", "sleepy"), "kernelift/sleepy-2");
+  EXPECT_EQ(*GitTrees::inspect({root / "src/k.cu"})->free_branch("", "sleepy"), "kernelift/sleepy-2");
 }
 
 TEST_F(Git, DerivesALegalBranchNameFromAnyKernelName) {
   make_git();
-  EXPECT_EQ(*inspect()->free_branch("", "(anonymous)::k"), "kernelift/anonymous-k-1");
+  EXPECT_EQ(*GitTrees::inspect({root / "src/k.cu"})->free_branch("", "(anonymous)::k"), "kernelift/anonymous-k-1");
 }
 
 TEST_F(Git, RefusesABranchThatExists) {
   make_git();
-  auto branch = inspect()->free_branch("main", "k");
+  auto branch = GitTrees::inspect({root / "src/k.cu"})->free_branch("main", "k");
   ASSERT_FALSE(branch.ok());
   EXPECT_NE(branch.error().message.find("'main' exists already"), std::string::npos);
 }
@@ -238,7 +241,7 @@ TEST_F(Git, CommitsInAWorktree) {
   make_git();
   shell("git worktree add -q ../tree -b other");
   const std::filesystem::path other = root.parent_path() / "tree";
-  auto tree = GitTree::inspect({other / "src/k.cu"});
+  auto tree = GitTree::inspect(other, {other / "src/k.cu"});
   ASSERT_TRUE(tree.ok()) << tree.error().message;
   EXPECT_EQ(tree->top(), other);
   shell("sed -i s/0.05/0.01/ ../tree/src/k.cu");
@@ -248,8 +251,8 @@ TEST_F(Git, CommitsInAWorktree) {
   EXPECT_EQ(shell("git -C ../tree branch --show-current; git -C ../tree status --porcelain; git branch --show-current"),
             "tuned\nmain\n");
   shell("touch \"$(git -C ../tree rev-parse --git-path index.lock)\"");
-  EXPECT_FALSE(GitTree::inspect({other / "src/k.cu"}).ok()) << "a worktree has an index of its own";
-  EXPECT_TRUE(GitTree::inspect({root / "src/k.cu"}).ok());
+  EXPECT_FALSE(GitTree::inspect(other, {other / "src/k.cu"}).ok()) << "a worktree has an index of its own";
+  EXPECT_TRUE(GitTree::inspect(root, {root / "src/k.cu"}).ok());
 }
 
 }  // namespace

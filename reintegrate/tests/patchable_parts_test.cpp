@@ -23,8 +23,10 @@ class PatchablePartsOf : public ::testing::Test {
 TEST_F(PatchablePartsOf, AKernelOutsideTheApplicationAreNone) {
   EXPECT_TRUE(patchable_parts(mep).none());
   EXPECT_EQ(patchable_parts(mep).why(),
-            "its source lies outside the application (/opt/dep/scale.h:12) and is not patched, and its launches "
-            "cannot be patched alone");
+            "its source lies outside the application (/opt/dep/scale.h:12) and is not patched unless --repo names "
+            "its repository, and its launches cannot be patched alone");
+  EXPECT_TRUE(patchable_parts(mep, {"/opt/dep"}).text);
+  EXPECT_TRUE(patchable_parts(mep, {"/opt/other"}).none());
   mep.app_root = "/opt";
   EXPECT_FALSE(patchable_parts(mep).none());
   EXPECT_EQ(patchable_parts(mep).why(), "");

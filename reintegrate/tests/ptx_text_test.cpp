@@ -30,6 +30,15 @@ TEST(PtxText, WithoutDebugInformationNamesNoFileOfTheMachine) {
   EXPECT_EQ(ptx_version(with_ptx_version(plain, 78)), 78) << plain;
 }
 
+TEST(PtxText, ALimitOfRegistersIsWrittenToKernelsThatDoNotBoundThemselves) {
+  const std::string text =
+      ".func f(\n)\n{\n\tret;\n}\n.visible .entry a(\n\t.param .u64 a_param_0\n)\n{\n\tret;\n}\n"
+      ".visible .entry b()\n.maxntid 64\n{\n\tret;\n}\n";
+  std::string limited = text;
+  limited.insert(limited.find("{", limited.find(".entry a")), ".maxnreg 40\n");
+  EXPECT_EQ(with_most_registers(text, 40), limited);
+}
+
 TEST(PtxText, ListsKernelsAndExternallyVisibleVariables) {
   EXPECT_EQ(ptx_kernels(kPtx), std::vector<std::string>{"_Z5scalePfif"});
   EXPECT_EQ(ptx_kernel(kPtx, "scale"), "_Z5scalePfif");

@@ -41,15 +41,6 @@ Result<std::string> ask(const fs::path& folder, const Words& words, const fs::pa
   return environment_error("git " + words[0] + " failed in " + folder.string() + ": " + trimmed(outcome.err));
 }
 
-std::string legal_in_branch(const std::string& name) {
-  std::string legal;
-  for (char c : name) legal += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '-';
-  while (legal.find("--") != legal.npos) legal.erase(legal.find("--"), 1);
-  while (!legal.empty() && legal.back() == '-') legal.pop_back();
-  while (!legal.empty() && legal.front() == '-') legal.erase(0, 1);
-  return legal.empty() ? "kernel" : legal;
-}
-
 /// Checks the permission bits as well as access(), because access() always succeeds for root.
 bool is_read_only(const fs::path& folder) {
   std::error_code code;
@@ -97,25 +88,18 @@ std::vector<std::string> GitTree::changed_files(const fs::path& folder) {
   return files;
 }
 
-Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
+Result<fs::path> GitTree::top_around(const fs::path& folder) {
+  if (!find_program("git")) return fs::path();
+  KERNELIFT_ASSIGN(ProcessOutcome top, git(folder, {"rev-parse", "--show-toplevel"}));
+  if (top.ok()) return fs::path(trimmed(top.out));
+  if (top.err.find("dubious ownership") != std::string::npos)
+    return refused("git does not trust the owner of " + folder.string() + ": " + trimmed(top.err));
+  return fs::path();
+}
+
+Result<GitTree> GitTree::inspect(const fs::path& top, const std::vector<fs::path>& files) {
   GitTree tree;
-  if (!find_program("git")) return tree;
-  size_t in_git = 0;
-  for (auto& file : files) {
-    KERNELIFT_ASSIGN(ProcessOutcome top, git(file.parent_path(), {"rev-parse", "--show-toplevel"}));
-    if (!top.ok()) {
-      if (top.err.find("dubious ownership") != std::string::npos)
-        return refused("git does not trust the owner of " + file.parent_path().string() + ": " + trimmed(top.err));
-      continue;
-    }
-    ++in_git;
-    fs::path found = trimmed(top.out);
-    if (!tree.top_.empty() && tree.top_ != found)
-      return refused("the patch would touch two git repositories, " + tree.top_.string() + " and " + found.string() +
-                     ": one commit cannot hold it");
-    tree.top_ = found;
-  }
-  if (in_git == 0) return tree;
+  tree.top_ = top;
   KERNELIFT_ASSIGN(ProcessOutcome commit, git(tree.top_, {"rev-parse", "--verify", "-q", "HEAD^{commit}"}));
   if (!commit.ok()) return tree;
 
@@ -124,7 +108,7 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
     KERNELIFT_ASSIGN(ProcessOutcome listed, git(tree.top_, {"ls-files", "--error-unmatch", "--", file.string()}));
     if (!listed.ok()) untracked.push_back(file.string());
   }
-  if (untracked.size() == files.size()) return tree;
+  if (!files.empty() && untracked.size() == files.size()) return tree;
   if (!untracked.empty())
     return refused(untracked[0] +
                    " is not tracked by git, though other files of the patch are: `git add` and commit it first");
@@ -132,21 +116,21 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
   Words question = {"status", "--porcelain", "-z", "--untracked-files=no", "--"};
   for (auto& file : files) question.push_back(file.string());
   KERNELIFT_ASSIGN(std::string dirty, ask(tree.top_, question));
-  if (!dirty.empty())
+  if (!files.empty() && !dirty.empty())
     return refused(dirty.substr(3, dirty.find('\0') - 3) +
                    " has uncommitted changes, and the patch would touch it: commit or stash them first");
-  KERNELIFT_ASSIGN(std::string git_folder, ask(tree.top_, {"rev-parse", "--absolute-git-dir"}));
+  KERNELIFT_ASSIGN(fs::path git_folder, tree.git_folder());
   for (auto [name, what] : {std::pair{"MERGE_HEAD", "merge"},
                             {"rebase-merge", "rebase"},
                             {"rebase-apply", "rebase"},
                             {"CHERRY_PICK_HEAD", "cherry-pick"},
                             {"REVERT_HEAD", "revert"},
                             {"BISECT_LOG", "bisect"}})
-    if (fs::exists(fs::path(trimmed(git_folder)) / name))
+    if (fs::exists(git_folder / name))
       return refused(std::string("a ") + what + " is in progress in " + tree.top_.string() + ": finish it first");
   // Checked now, so that it does not fail after the patch has been proven.
   KERNELIFT_ASSIGN(std::string objects, ask(tree.top_, {"rev-parse", "--git-path", "objects"}));
-  for (auto& folder : {fs::path(trimmed(git_folder)), tree.top_ / trimmed(objects)})
+  for (auto& folder : {git_folder, tree.top_ / trimmed(objects)})
     if (is_read_only(folder))
       return refused(folder.string() +
                      " is read-only, but the patch must be committed: make it writable for git first");
@@ -159,10 +143,9 @@ Result<GitTree> GitTree::inspect(const std::vector<fs::path>& files) {
 }
 
 Result<GitTree> GitTree::around(const fs::path& folder) {
-  if (!find_program("git")) return GitTree();
-  KERNELIFT_ASSIGN(ProcessOutcome top, git(folder, {"rev-parse", "--show-toplevel"}));
-  if (!top.ok()) return GitTree();
-  GitTree tree = at(trimmed(top.out));
+  auto top = top_around(folder);
+  if (!top.ok() || top->empty()) return GitTree();
+  GitTree tree = at(*top);
   for (const char* lock : {"index.lock", "HEAD.lock"}) KERNELIFT_TRY(wait_for_lock(tree.top_, lock, kShortWait));
   return tree;
 }
@@ -174,21 +157,21 @@ GitTree GitTree::at(const fs::path& top) {
   return tree;
 }
 
-Result<std::string> GitTree::free_branch(const std::string& wanted, const std::string& kernel) const {
-  auto exists = [&](const std::string& name) {
-    auto found = git(top_, {"show-ref", "--verify", "-q", "refs/heads/" + name});
-    return found.ok() && found->ok();
-  };
-  if (!wanted.empty()) {
-    KERNELIFT_ASSIGN(ProcessOutcome legal, git(top_, {"check-ref-format", "--branch", wanted}));
-    if (!legal.ok()) return usage_error("'" + wanted + "' cannot be the name of a git branch");
-    if (exists(wanted)) return refused("the branch '" + wanted + "' exists already: choose another with --branch NAME");
-    return wanted;
-  }
-  // A branch called "kernelift" would make "kernelift/…" impossible.
-  std::string prefix = exists("kernelift") ? "kernelift-" : "kernelift/";
-  for (int n = 1;; ++n)
-    if (std::string name = prefix + legal_in_branch(kernel) + "-" + std::to_string(n); !exists(name)) return name;
+bool GitTree::has_branch(const std::string& name) const {
+  auto found = git(top_, {"show-ref", "--verify", "-q", "refs/heads/" + name});
+  return found.ok() && found->ok();
+}
+
+Status GitTree::check_new_branch(const std::string& name) const {
+  KERNELIFT_ASSIGN(ProcessOutcome legal, git(top_, {"check-ref-format", "--branch", name}));
+  if (!legal.ok()) return usage_error("'" + name + "' cannot be the name of a git branch");
+  if (has_branch(name)) return refused("the branch '" + name + "' exists already: choose another with --branch NAME");
+  return done();
+}
+
+Result<fs::path> GitTree::git_folder() const {
+  KERNELIFT_ASSIGN(std::string folder, ask(top_, {"rev-parse", "--absolute-git-dir"}));
+  return fs::path(trimmed(folder));
 }
 
 GitHooks GitTree::hooks() const {
@@ -272,6 +255,26 @@ Status GitTree::switch_to(const std::string& branch, const std::string& commit,
   if (moved.ok()) return done();
   (void)reset_to("HEAD");  // Otherwise the user's next commit would include the patch.
   return moved.error();
+}
+
+Status GitTree::switch_back(const std::string& previous, const std::string& branch, const std::string& commit,
+                            const std::vector<fs::path>& files) const {
+  KERNELIFT_ASSIGN(std::string now, checked_out());
+  if (now == branch) {
+    KERNELIFT_TRY(wait_for_lock(top_, "index.lock", kLongWait));
+    const std::string reason = "kernelift apply: back from " + branch;
+    // A detached HEAD was at a commit.
+    auto moved = has_branch(previous) ? ask(top_, {"symbolic-ref", "-m", reason, "HEAD", "refs/heads/" + previous})
+                                      : ask(top_, {"update-ref", "-m", reason, "--no-deref", "HEAD", previous});
+    if (!moved.ok()) return moved.error();
+    Words update = {"reset", "-q", "HEAD", "--"};
+    for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
+    auto reset = ask(top_, update);
+    if (!reset.ok()) return reset.error();
+  }
+  if (!has_branch(branch)) return done();
+  auto removed = ask(top_, {"update-ref", "-d", "refs/heads/" + branch, commit});
+  return removed.ok() ? done() : Status(removed.error());
 }
 
 Status GitTree::create_branch(const std::string& branch, const std::string& commit) const {

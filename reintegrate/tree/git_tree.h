@@ -15,11 +15,13 @@ class GitTree {
  public:
   enum class Kind { None, Tracked };
 
-  /// The repository that tracks all of `files`. Kind::None if there is no git, no commit yet, or none of them is
-  /// tracked. Refuses, by name: files of two repositories, files of which only some are tracked, a file with
-  /// uncommitted changes, a merge or rebase in progress, a repository that is read-only. A lock of git's that stays is
-  /// an Error.
-  static Result<GitTree> inspect(const std::vector<std::filesystem::path>& files);
+  /// The top of the repository around `folder`; empty if there is none, or no git. Refused where git does not trust its
+  /// owner.
+  static Result<std::filesystem::path> top_around(const std::filesystem::path& folder);
+  /// The repository at `top`, whose `files` a patch changes. Kind::None if it has no commit yet, or tracks none of
+  /// them. Refuses, by name: files of which only some are tracked, a file with uncommitted changes, a merge or rebase
+  /// in progress, a repository that is read-only. A lock of git's that stays is an Error.
+  static Result<GitTree> inspect(const std::filesystem::path& top, const std::vector<std::filesystem::path>& files);
 
   /// Tracked files of the repository around `folder` that differ from its last commit, relative to `folder`; empty
   /// without one.
@@ -35,8 +37,11 @@ class GitTree {
   /// The branch that was checked out at inspect(), or the commit if HEAD was detached.
   const std::string& head() const { return head_; }
 
-  /// `wanted` if it is a legal name and not taken; if it is empty, the first of "kernelift/<kernel>-<n>" not taken.
-  Result<std::string> free_branch(const std::string& wanted, const std::string& kernel) const;
+  bool has_branch(const std::string& name) const;
+  /// Refuses a name that is taken; one that no branch can have is wrong usage.
+  Status check_new_branch(const std::string& name) const;
+  /// git's own folder for this working tree.
+  Result<std::filesystem::path> git_folder() const;
   /// Makes a commit on top of HEAD that takes `files` from the working tree and changes nothing else. Moves no
   /// reference. With `hooks`, they are run first, may change the message, and an Error is what try_hooks() returns.
   Result<std::string> commit_files(const std::vector<std::filesystem::path>& files, const std::string& message,
@@ -47,6 +52,10 @@ class GitTree {
   /// Creates `branch` at `commit` and checks it out without writing the working tree. On failure the index is restored.
   Status switch_to(const std::string& branch, const std::string& commit,
                    const std::vector<std::filesystem::path>& files) const;
+  /// Takes back a switch_to() that had moved from `previous`: its branch goes, HEAD and the index are as before. A HEAD
+  /// that was moved elsewhere since stays.
+  Status switch_back(const std::string& previous, const std::string& branch, const std::string& commit,
+                     const std::vector<std::filesystem::path>& files) const;
   /// True if git is configured to sign commits here; commit_files() never signs.
   bool wants_signatures() const;
   /// The branch or commit that is checked out now.

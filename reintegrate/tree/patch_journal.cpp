@@ -19,7 +19,6 @@
 #include "core/base/json.h"
 #include "core/base/process_tree.h"
 #include "reintegrate/tree/build_products.h"
-#include "reintegrate/tree/git_tree.h"
 
 namespace fs = std::filesystem;
 
@@ -27,7 +26,7 @@ namespace kernelift::reintegrate {
 namespace {
 
 constexpr const char* kFormat = "kernelift-apply-journal";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr const char* kMark = "KERNELIFT_APPLY";
 constexpr const char* kBuildYourself =
     "The programs may still be those of the patch: run the application's build command; the restored sources are newer "
@@ -81,10 +80,8 @@ PatchJournal::PatchJournal(PatchJournal&& other) noexcept
       number_(other.number_),
       open_(std::exchange(other.open_, false)),
       entries_(std::move(other.entries_)),
-      top_(std::move(other.top_)),
       branch_(std::move(other.branch_)),
-      commit_(std::move(other.commit_)),
-      previous_(std::move(other.previous_)),
+      commits_(std::move(other.commits_)),
       build_(std::move(other.build_)),
       programs_(other.programs_),
       since_(other.since_),
@@ -94,7 +91,7 @@ PatchJournal::PatchJournal(PatchJournal&& other) noexcept
 
 PatchJournal::~PatchJournal() {
   // A recorded commit is completed by the next open(); anything else is restored now.
-  if (open_ && commit_.empty())
+  if (open_ && commits_.empty())
     if (auto restored = restore(false);
         restored.ok() && restored->left.empty() && (programs_ == Programs::Original || build_.command.empty()))
       (void)finish(false);
@@ -188,7 +185,14 @@ Status PatchJournal::save() const {
                      {"nanoseconds", entry.nanoseconds},
                      {"created", entry.created}});
   document["files"] = files;
-  document["git"] = {{"top", top_}, {"branch", branch_}, {"commit", commit_}, {"previous", previous_}};
+  Json commits = Json::array();
+  for (auto& one : commits_) {
+    Json of_patch = Json::array();
+    for (auto& file : one.files) of_patch.push_back(file.string());
+    commits.push_back(
+        {{"top", one.top.string()}, {"commit", one.commit}, {"previous", one.previous}, {"files", of_patch}});
+  }
+  document["git"] = {{"branch", branch_}, {"commits", commits}};
   Json environment = Json::array(), roots = Json::array(), without = Json::array();
   for (auto& [key, value] : build_.environment) environment.push_back({key, value});
   for (auto& folder : build_.roots) roots.push_back(folder.string());
@@ -345,9 +349,8 @@ void PatchJournal::remove_created() const {
   }
 }
 
-Status PatchJournal::note_commit(const std::string& top, const std::string& branch, const std::string& commit,
-                                 const std::string& previous) {
-  top_ = top, branch_ = branch, commit_ = commit, previous_ = previous;
+Status PatchJournal::note_commits(const std::string& branch, const std::vector<PatchCommit>& commits) {
+  branch_ = branch, commits_ = commits;
   return save();
 }
 
@@ -369,9 +372,20 @@ Status PatchJournal::load(const fs::path& file) {
                           from.at("patched").get<std::string>(), from.at("before"), from.at("after"),
                           from.at("seconds"), from.at("nanoseconds"), from.value("created", false)});
     if (!entries_.empty()) folder_ = entries_.front().original.parent_path();
-    top_ = document.at("git").at("top"), branch_ = document.at("git").at("branch"),
-    commit_ = document.at("git").at("commit");
-    previous_ = document.at("git").value("previous", "");
+    const Json& git = document.at("git");
+    branch_ = git.at("branch");
+    auto add_commit = [&](const Json& from) -> PatchCommit& {
+      return commits_.emplace_back(
+          PatchCommit{from.at("top").get<std::string>(), from.at("commit"), from.value("previous", ""), {}});
+    };
+    if (!git.contains("commits")) {  // Earlier formats knew of one repository.
+      if (!git.at("commit").get<std::string>().empty())
+        for (PatchCommit& one = add_commit(git); auto& entry : entries_) one.files.push_back(entry.path);
+    } else {
+      for (auto& from : git.at("commits"))
+        for (PatchCommit& one = add_commit(from); auto& file : from.at("files"))
+          one.files.emplace_back(file.get<std::string>());
+    }
     programs_ = Programs::Unknown;
     if (!document.contains("build")) return true;  // Format 1 knew of sources only.
     // The sources have hashes of their own. A command that may be damaged is not run.
@@ -406,8 +420,8 @@ Result<Restoration> PatchJournal::recover() {
   if (!old->mark_.empty()) ended = end_processes_with(std::string(kMark) + "=" + old->mark_);
   old->remove_temporaries();
   Restoration result;
-  if (!old->commit_.empty()) {
-    KERNELIFT_ASSIGN(result, old->finish_commit());
+  if (!old->commits_.empty()) {
+    KERNELIFT_ASSIGN(result, old->finish_commits());
     std::erase_if(old->entries_, [](auto& entry) { return entry.created; });  // So that finish() keeps these files.
   } else {
     KERNELIFT_ASSIGN(result, old->restore(false));
@@ -439,23 +453,23 @@ Status PatchJournal::settle() {
   return done();
 }
 
-Result<Restoration> PatchJournal::finish_commit() const {
+Result<Restoration> PatchJournal::finish_commits() const {
   // The patch had been proven and committed; only git's references may still have to move.
   Restoration result;
   result.needed = result.kept = true;
-  std::vector<fs::path> files;
-  for (auto& entry : entries_) files.push_back(entry.path);
-  GitTree tree = GitTree::at(top_);
-  KERNELIFT_ASSIGN(std::string head, tree.checked_out());
-  const bool held = tree.branch_holds(branch_, commit_);
-  if (head == branch_ && held) return result;
-  if ((previous_.empty() || head == previous_) && (!held || tree.branch_is_at(branch_, commit_))) {
-    KERNELIFT_TRY(tree.switch_to(branch_, commit_, files));
-    return result;
+  for (auto& [top, commit, previous, files] : commits_) {
+    GitTree tree = GitTree::at(top);
+    KERNELIFT_ASSIGN(std::string head, tree.checked_out());
+    const bool held = tree.branch_holds(branch_, commit);
+    if (head == branch_ && held) continue;
+    if ((previous.empty() || head == previous) && (!held || tree.branch_is_at(branch_, commit))) {
+      KERNELIFT_TRY(tree.switch_to(branch_, commit, files));
+      continue;
+    }
+    if (!held) KERNELIFT_TRY(tree.create_branch(branch_, commit));
+    result.left.push_back("the checkout in " + top.string() + ", which is at " + head + " (the patch is commit " +
+                          commit.substr(0, 10) + " on branch " + branch_ + ")");
   }
-  if (!held) KERNELIFT_TRY(tree.create_branch(branch_, commit_));
-  result.left.push_back("the checkout in " + top_ + ", which is at " + head + " (the patch is commit " +
-                        commit_.substr(0, 10) + " on branch " + branch_ + ")");
   return result;
 }
 
@@ -466,10 +480,15 @@ Result<Restoration> PatchJournal::undo_last() {
     if (!fs::exists(filed, code)) continue;
     PatchJournal past;
     KERNELIFT_TRY(past.load(filed));
-    if (!past.commit_.empty())
-      return refused("the last patch that was kept is commit " + past.commit_.substr(0, 10) + " on branch " +
-                     past.branch_ + " of " + past.top_ + ": undo it there with git (git revert " +
-                     past.commit_.substr(0, 10) + ", or switch to another branch)");
+    if (!past.commits_.empty()) {
+      std::string where, how;
+      for (auto& one : past.commits_)
+        where += (where.empty() ? "commit " : " and commit ") + one.commit.substr(0, 10) + " on branch " +
+                 past.branch_ + " of " + one.top.string(),
+            how += (how.empty() ? "git revert " : " and git revert ") + one.commit.substr(0, 10);
+      return refused("the last patch that was kept is " + where + ": undo it there with git (" + how +
+                     ", or switch to another branch)");
+    }
     KERNELIFT_ASSIGN(Restoration result, past.restore(false));
     result.folder = filed.parent_path();
     past.programs_ = Programs::Unknown;

@@ -14,6 +14,7 @@
 #include "core/base/locks/lock.h"
 #include "core/base/result.h"
 #include "reintegrate/patch/source_patch.h"
+#include "reintegrate/tree/git_trees.h"
 
 namespace kernelift::reintegrate {
 
@@ -90,10 +91,10 @@ class PatchJournal {
   /// Files that the patch created stay until finish(): a build that recorded them as dependencies must run once more
   /// before they go.
   Result<Restoration> write_originals(bool stamps);
-  /// Records the commit before git's references move from `previous`. After an interruption beyond this point the next
-  /// open() completes the commit instead of restoring the originals.
-  Status note_commit(const std::string& top, const std::string& branch, const std::string& commit,
-                     const std::string& previous);
+  /// Records the commits, of all repositories that the patch changes, before git's references move. After an
+  /// interruption beyond this point the next open() completes all of them instead of restoring the originals. Without
+  /// commits: there is none any more.
+  Status note_commits(const std::string& branch, const std::vector<PatchCommit>& commits);
   /// Ends the journal. With `kept` it is moved to folder(), beside the originals, so that the patch can be undone
   /// later.
   Status finish(bool kept);
@@ -126,16 +127,17 @@ class PatchJournal {
   ProgramDebt debt() const;
   Status load(const std::filesystem::path& file);
   Result<Restoration> recover();
-  /// Moves git's references to the commit. If the user has checked out something else since, HEAD stays there, the
+  /// Moves git's references to the commits. Where the user has checked out something else since, HEAD stays there, the
   /// branch gets the commit, and the result says so.
-  Result<Restoration> finish_commit() const;
+  Result<Restoration> finish_commits() const;
 
   std::filesystem::path state_, folder_;
   std::optional<Lock> lock_;
   int number_ = 0;
   bool open_ = false;  ///< The journal file exists.
   std::vector<Entry> entries_;
-  std::string top_, branch_, commit_, previous_;
+  std::string branch_;
+  std::vector<PatchCommit> commits_;
   AppBuild build_;
   Programs programs_ = Programs::Original;
   int64_t since_ = 0, since_nanoseconds_ = 0;

@@ -58,6 +58,7 @@ expect_exit 0 "$KL" build --device cpu -- nvcc -O2 app.cu -o app -ldl
 expect_exit 0 "$KL" scan
 expect_exit 0 "$KL" record --device cpu --region step --json -- ./app
 [ "$(json '[(k["kernel"], k["count"]) for k in d["kernels"]]')" = "[('step(float*,int)', 4)]" ] || { cat "$WORK/.out"; fail "other launches are in the profile"; }
+grep -q '"region": "step"' .kernelift/capture/region.json || fail "the capture does not say what it is restricted to"
 [ "$(json 'd["region"] == "step" and 0 < d["span_seconds"] < 0.1')" = True ] || { cat "$WORK/.out"; fail "the pauses between the steps count"; }
 grep -q prepare .kernelift/capture/instances.jsonl && fail "a launch outside of the range was captured"
 expect_exit 0 "$KL" record --device cpu --profile-only --region run --json -- ./app

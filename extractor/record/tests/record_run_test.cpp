@@ -457,8 +457,8 @@ TEST(HotList, AlignsColumnsAndSumsUpTheTail) {
   text = hot_list(profile);
   EXPECT_THAT(text, HasSubstr("  ns::k<int>\n"));
   EXPECT_THAT(text, HasSubstr("  f(float)\n")) << "an overload";
-  EXPECT_EQ(name_among("ns::k<int>(int*)", profile), "ns::k<int>");
-  EXPECT_EQ(name_among("f(int)", profile), "f(int)") << "not f, of which there are two";
+  EXPECT_EQ(names_in(profile).of("ns::k<int>(int*)"), "ns::k<int>");
+  EXPECT_EQ(names_in(profile).of("f(int)"), "f(int)") << "not f, of which there are two";
   EXPECT_THAT(text, HasSubstr("in 1 more kernel\n"));
   EXPECT_EQ(size_text(1536), "1.5 KiB");
   EXPECT_EQ(duration_text(0.25), "250 ns");
