@@ -24,7 +24,15 @@ FlagWatch watch_flags(const std::filesystem::path& state, const std::vector<cons
   FlagWatch watch(state / "compile_commands.json");
   for (auto* change : changes) {
     const UnitFlags& flags = change->candidate.recipe.unit_flags;
-    if (flags.is_default() || change->embedded) continue;
+    if (change->embedded) continue;
+    for (auto& knob : change->mep.knobs) {
+      auto value = change->candidate.values.find(knob.name);
+      if (!knob.value_range.file.empty() || value == change->candidate.values.end() || value->second == knob.value)
+        continue;
+      if (auto before = defined_by(change->mep.compile_command, knob.name))
+        watch.expect({knob.name, *before, std::to_string(value->second)});
+    }
+    if (flags.is_default()) continue;
     if (auto unit = CompiledUnit::of(change->mep); unit.ok()) watch.expect(unit->unit, flags.nvcc_words());
   }
   return watch;

@@ -51,8 +51,8 @@ class KnobTable {
     if (unit_.is_user(literal->getLocation())) {
       auto at = unit_.place(literal->getLocation());
       knob.value_range = unit_.range(at.file, at.offset, at.offset + literal->getLength());
-    } else if (!unit_.path(unit_.place(literal->getLocation()).file).empty()) {
-      return;  // A system header's constant. A constant without a file is from the command line, and is the user's.
+    } else if (!unit_.is_of_command(macro->getDefinitionLoc())) {
+      return;  // A system header's constant, or the compiler's own.
     }
     add(std::move(knob), kernel, geometry, literal->getLocation());
   }

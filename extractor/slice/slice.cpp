@@ -127,9 +127,10 @@ std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, 
   std::vector<Knob> found;
   for (auto& knob : index.knobs) {
     if (std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) == knob.kernels.end()) continue;
-    bool present = std::any_of(text.origins.begin(), text.origins.end(), [&](auto& origin) {
-      return origin.line == knob.value_range.line && origin.file == knob.value_range.file;
-    });
+    const bool of_build = knob.value_range.file.empty();
+    bool present = of_build || std::any_of(text.origins.begin(), text.origins.end(), [&](auto& origin) {
+                     return origin.line == knob.value_range.line && origin.file == knob.value_range.file;
+                   });
     if (present) found.push_back(knob);
   }
   return found;

@@ -10,6 +10,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Lex/MacroInfo.h"
+#include "core/model/build_definition.h"
 
 namespace kernelift::extractor {
 namespace {
@@ -235,6 +236,7 @@ class SliceWriter {
       : unit_(unit), items_(items), closure_(closure), conditionals_(conditionals), writer_(unit, closure.cuts) {}
 
   SliceText run() {
+    definitions_of_build();
     includes();
     collect();
     for (auto& element : elements_) write(element);
@@ -243,6 +245,25 @@ class SliceWriter {
   }
 
  private:
+  /// Integers that the command line defines, where a candidate can change them. The command that compiles this text
+  /// defines them too.
+  void definitions_of_build() {
+    std::map<std::string, std::string> integers;  // In an order that no address decides.
+    for (const MacroInfo* macro : closure_.macros) {
+      if (!unit_.is_of_command(macro->getDefinitionLoc()) || macro->isFunctionLike() || macro->getNumTokens() != 1 ||
+          macro->tokens_begin()->isNot(tok::numeric_constant))
+        continue;
+      llvm::SmallString<32> space;
+      const std::string value = unit_.preprocessor.getSpelling(*macro->tokens_begin());
+      if (int64_t number = 0; llvm::StringRef(value).getAsInteger(0, number)) continue;
+      integers.emplace(unit_.preprocessor.getSpelling(macro->getDefinitionLoc(), space).str(), value);
+    }
+    for (auto& [name, value] : integers) {
+      append_line(writer_.result, "#undef " + name);
+      append_line(writer_.result, build_definition(name, value));
+    }
+  }
+
   void includes() {
     bool sized = false, plain = false;
     for (auto& type : closure_.standard_types) (type == "size_t" || type == "ptrdiff_t" ? plain : sized) = true;

@@ -449,7 +449,7 @@ class MacroCollector {
     if (!use.macro || use.macro->isBuiltinMacro()) return;
     auto at = use.macro->getDefinitionLoc();
     if (at.isInvalid()) return;
-    if (unit_.is_user(at)) {
+    if (unit_.is_user(at) || unit_.is_of_command(at)) {
       closure_.macros.insert(use.macro);
       closure_.macro_names.insert(use.name);
     } else if (!use.nested) {

@@ -342,6 +342,14 @@ bool ParsedUnit::is_user(clang::SourceLocation location) const {
   return location.isValid() && is_user(sources.getFileID(sources.getExpansionLoc(location)));
 }
 
+bool ParsedUnit::is_of_command(clang::SourceLocation definition) const {
+  if (definition.isInvalid() || !path(place(definition).file).empty()) return false;
+  auto presumed = sources.getPresumedLoc(definition);
+  llvm::SmallString<32> space;
+  return presumed.isValid() && llvm::StringRef(presumed.getFilename()) == "<command line>" &&
+         !preprocessor.getSpelling(definition, space).starts_with("_");  // A reserved name.
+}
+
 const std::string& ParsedUnit::path(clang::FileID file) const {
   auto [at, fresh] = paths_.try_emplace(file.getHashValue());
   if (auto entry = fresh ? sources.getFileEntryRefForID(file) : std::nullopt)

@@ -95,6 +95,8 @@ class ParsedUnit {
   /// True for the application's own files: not a toolkit's, the system's, clang's or ours.
   bool is_user(clang::FileID file) const;
   bool is_user(clang::SourceLocation location) const;
+  /// True for a macro's name that the application's compile command defines (-D), and not the compiler or ours.
+  bool is_of_command(clang::SourceLocation definition) const;
   /// Absolute real path; empty for text without a file.
   const std::string& path(clang::FileID file) const;
   llvm::StringRef text(clang::FileID file) const;

@@ -8,9 +8,7 @@
 namespace fs = std::filesystem;
 
 namespace kernelift::reintegrate {
-namespace {
 
-/// The build tree of CMake that the folder belongs to; empty: none.
 fs::path cmake_build_of(fs::path folder) {
   std::error_code code;
   for (; folder.has_relative_path(); folder = folder.parent_path())
@@ -24,8 +22,6 @@ bool has_makefile(const fs::path& folder) {
     if (fs::exists(folder / name, code)) return true;
   return false;
 }
-
-}  // namespace
 
 Result<CompiledUnit> CompiledUnit::of(const Mep& mep) {
   if (mep.compile_command.empty() || mep.compile_folder.empty())

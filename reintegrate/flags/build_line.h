@@ -30,6 +30,10 @@ struct CompiledUnit {
   static Result<CompiledUnit> of(const Mep& mep);
 };
 
+/// The build tree of CMake that the folder belongs to; empty: none.
+std::filesystem::path cmake_build_of(std::filesystem::path folder);
+bool has_makefile(const std::filesystem::path& folder);
+
 /// Refused where the build is neither CMake's nor make's, or the flags cannot reach the unit alone; the sentence names
 /// the flags.
 Result<BuildLine> plan_build_line(const CompiledUnit& unit, const UnitFlags& flags);

@@ -26,8 +26,8 @@ bool carries(const std::vector<std::string>& command, const std::vector<std::str
 
 }  // namespace
 
-FlagWatch::Commands FlagWatch::read(const fs::path& log) {
-  Commands commands;
+LoggedCommands logged_commands(const fs::path& log) {
+  LoggedCommands commands;
   auto json = read_json(log);
   if (!json.ok() || !json->is_array()) return commands;
   for (auto& entry : *json) {
@@ -42,7 +42,7 @@ FlagWatch::Commands FlagWatch::read(const fs::path& log) {
   return commands;
 }
 
-FlagWatch::FlagWatch(fs::path log) : log_(std::move(log)), before_(read(log_)) {}
+FlagWatch::FlagWatch(fs::path log) : log_(std::move(log)), before_(logged_commands(log_)) {}
 
 void FlagWatch::expect(const fs::path& unit, const std::vector<std::string>& flags) {
   auto& all = expected_[unit.string()];
@@ -50,18 +50,33 @@ void FlagWatch::expect(const fs::path& unit, const std::vector<std::string>& fla
     if (std::ranges::find(all, flag) == all.end()) all.push_back(flag);
 }
 
+std::vector<std::string> FlagWatch::redefined_in(std::vector<std::string> command) const {
+  for (auto& one : definitions_) command = redefined(std::move(command), one.name, one.before, one.after);
+  return command;
+}
+
 std::string FlagWatch::astray() const {
-  if (expected_.empty()) return {};
+  if (expected_.empty() && definitions_.empty()) return {};
   std::map<std::string, bool> arrived;
-  for (auto& [key, command] : read(log_)) {
+  bool any_redefined = definitions_.empty();
+  for (auto& [key, command] : logged_commands(log_)) {
     auto old = before_.find(key);
-    if (old != before_.end() && old->second == command) continue;
+    const bool known = old != before_.end();
+    std::error_code code;
+    if (redefined_in(command) != command && fs::exists(key.first, code))
+      return "the build did not compile " + key.first + " with the value that the patch gives to '" +
+             definitions_[0].name + "': " + join_command(command);
+    const std::vector<std::string> wanted = known ? redefined_in(old->second) : command;
+    any_redefined |= known ? wanted != old->second && command == wanted
+                           : std::ranges::any_of(definitions_,
+                                                 [&](auto& one) { return defined_by(command, one.name) == one.after; });
+    if (known && (wanted == command || old->second == command)) continue;
     auto expected = expected_.find(key.first);
-    if (expected != expected_.end() && old != before_.end() && without(command, expected->second) == old->second) {
+    if (expected != expected_.end() && known && without(command, expected->second) == wanted) {
       arrived[key.first] = true;
       continue;
     }
-    if (old != before_.end())
+    if (known)
       return "with the patch the build compiles " + key.first + " by another command: " + join_command(command);
     // An earlier build compiled it before it was watched, and no earlier command is known.
     if (expected != expected_.end()) {
@@ -77,6 +92,8 @@ std::string FlagWatch::astray() const {
     if (!arrived[unit])
       return "the flags " + join_command(flags) + " did not arrive in the command that compiles " + unit +
              ", as the build logs it";
+  if (!any_redefined)
+    return "no command that the build logs defines '" + definitions_[0].name + "' as " + definitions_[0].after;
   return {};
 }
 

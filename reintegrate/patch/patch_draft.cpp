@@ -119,6 +119,7 @@ Result<SourcePatch> PatchDraft::finish() const {
                                        : "the whole gain is in how the kernel is compiled (" + recipe.text() +
                                              "), which no change of the source can express");
   patch.notes = notes;
+  patch.definitions = definitions;
   patch.reaches_others = reaches_others;
   return patch;
 }

@@ -33,6 +33,10 @@ class PatchDraft {
   void add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text);
   /// Adds a line to the end of a file of the application's build.
   void add_build_line(OpenFile& file, const std::string& line);
+  /// Replaces a knob's value in a file of the application's build.
+  void add_build_value(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text) {
+    add(file, begin, end, text, Author::Knob), of_build_.insert(&file);
+  }
   /// The file is in the patch, though nothing of it changes: the build is to compile it again.
   void compile_again(OpenFile& file) { edits_[&file], again_.insert(&file); }
   /// True if an edit covers bytes [begin, end) of the file.
@@ -43,8 +47,9 @@ class PatchDraft {
   /// Applies the edits. Refuses edits that overlap, and a patch that changes nothing.
   Result<SourcePatch> finish() const;
 
-  std::vector<std::string> notes;  ///< Side effects of the patch, and what it leaves out: one sentence each.
-  bool reaches_others = false;     ///< Other kernels, or other instances of the template, change too.
+  std::vector<std::string> notes;         ///< Side effects of the patch, and what it leaves out: one sentence each.
+  std::vector<Redefinition> definitions;  ///< New values of macros in the build.
+  bool reaches_others = false;            ///< Other kernels, or other instances of the template, change too.
 
  private:
   const PatchQuestion& q_;

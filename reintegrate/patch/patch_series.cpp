@@ -113,6 +113,7 @@ SourcePatch PatchSeries::whole() const {
   for (auto& step : steps_) {
     whole.notes.insert(whole.notes.end(), step.notes.begin(), step.notes.end());
     whole.macros.insert(whole.macros.end(), step.macros.begin(), step.macros.end());
+    whole.definitions.insert(whole.definitions.end(), step.definitions.begin(), step.definitions.end());
     whole.reaches_others |= step.reaches_others;
   }
   return whole;

@@ -16,6 +16,7 @@
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/flags/build_line.h"
+#include "reintegrate/flags/definition_place.h"
 #include "reintegrate/patch/conditionals.h"
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_beside.h"
@@ -77,7 +78,9 @@ class Planner {
     std::string refusal = OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "kernel.cu");
     if (!refusal.empty()) return refused(refusal);
     // What a template declares for its search is no part of the application.
-    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, without_declarations(q_.candidate.source, q_.original)));
+    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, with_definitions_of_build(
+                                                            without_declarations(q_.candidate.source, q_.original),
+                                                            mep_, q_.candidate)));
     return done();
   }
 
@@ -282,10 +285,10 @@ class Planner {
       auto value = q_.candidate.values.find(knob.name);
       if (value == q_.candidate.values.end() || value->second == knob.value) continue;
       changed[knob.name] = value->second;
-      if (knob.value_range.file.empty())
-        return refused("'" + knob.name + "' is set on the compiler's command line (to " + std::to_string(knob.value) +
-                       "): change it to " + std::to_string(value->second) +
-                       " in the build, which a source patch does not touch");
+      if (knob.value_range.file.empty()) {
+        KERNELIFT_TRY(edit_definition(q_, knob, value->second, draft_));
+        continue;
+      }
       OpenFile* file = nullptr;
       KERNELIFT_ASSIGN(file, draft_.open(knob.value_range.file));
       const bool is_edited = draft_.is_edited(*file, knob.value_range.begin, knob.value_range.end);

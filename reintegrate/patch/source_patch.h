@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/model/build_definition.h"
 #include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
@@ -36,9 +37,10 @@ struct SourcePatch {
   std::vector<std::string> notes;        ///< Side effects of the patch, and what it leaves out: one sentence each.
   bool reaches_others = false;           ///< Other kernels, or other instances of the template, change too.
   std::vector<std::string> macros = {};  ///< That the candidate defines; undefined again behind their last use.
-  std::string launcher;                  ///< Name of the generated launcher if the patch carries PTX; else empty.
-  std::string kernel, beside;            ///< A kernel and the one beside it, between which launches choose,
-                                         ///< unqualified; or empty.
+  std::vector<Redefinition> definitions = {};  ///< New values that the patch gives to macros in the build.
+  std::string launcher;                        ///< Name of the generated launcher if the patch carries PTX; else empty.
+  std::string kernel, beside;                  ///< A kernel and the one beside it, between which launches choose,
+                                               ///< unqualified; or empty.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
   Hash identity() const;     ///< Of all files before and after.

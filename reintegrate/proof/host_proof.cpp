@@ -106,6 +106,9 @@ class Proving {
   }
 
   Status prove(HostUnit unit) {
+    // The text must be right with the values that the patch gives to macros in the build.
+    for (auto& one : q_.patch.definitions)
+      unit.command.preprocessor = redefined(std::move(unit.command.preprocessor), one.name, one.before, one.after);
     llvm::LLVMContext context;
     auto declared = compile_host_half(context, unit, q_.patch.embeds() ? before_ : declared_);
     if (!declared.ok()) {

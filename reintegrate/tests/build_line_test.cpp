@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/process.h"
 #include "reintegrate/flags/build_line.h"
+#include "reintegrate/flags/definition_place.h"
 #include "reintegrate/flags/flag_watch.h"
 
 namespace fs = std::filesystem;
@@ -119,6 +120,87 @@ TEST_F(BuildLineTest, OfCmakeIsRefusedForAFileThatNoTargetCompiles) {
               HasSubstr("no target of CMake"));
 }
 
+class DefinitionTest : public BuildLineTest {
+ protected:
+  /// "FILE: LINE" of the places, with the value marked.
+  std::string places(const std::string& folder = ".", const std::string& value = "128") {
+    auto found = places_of({"BLOCK", value}, {root() / "a.cu", fs::canonical(root() / folder), "a.o"});
+    if (!found.ok()) return found.error().message;
+    std::string all;
+    for (auto& place : found->places) {
+      std::string text = *read_text(place.file);
+      const size_t begin = text.rfind('\n', place.begin) + 1, end = text.find('\n', place.begin);
+      all += place.file.lexically_relative(root()).string() + ": " + text.substr(begin, place.begin - begin) + "[" +
+             text.substr(place.begin, place.end - place.begin) + "]" + text.substr(place.end, end - place.end) + "\n";
+    }
+    return all;
+  }
+  std::string of_cmake(const std::string& lines, const std::vector<std::string>& options = {}) {
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.18)\nproject(x CXX)\n" + lines);
+    write("a.cu", ""), write("b.cpp", "");
+    std::vector<std::string> command{"cmake", "-S", ".", "-B", "out"};
+    command.insert(command.end(), options.begin(), options.end());
+    EXPECT_TRUE(runs(command));
+    return places("out");
+  }
+};
+
+constexpr const char* kRule = "%.o: %.cu\n\tnvcc $(FLAGS) -c $< -o $@\n";
+constexpr const char* kSources =
+    "set_source_files_properties(a.cu PROPERTIES LANGUAGE CXX)\nadd_library(app a.cu b.cpp)\n";
+
+TEST_F(DefinitionTest, OfMakeIsTheWordOrTheVariableThatEveryCommandFollows) {
+  write("a.cu", ""), write("b.cu", "");
+  write("rules.mk", std::string("FLAGS += -DBLOCK=128 -DBLOCKS=128 # -DBLOCK=128\n") + kRule);
+  write("Makefile", "FLAGS = -O2\nall: a.o b.o\ninclude rules.mk\n");
+  EXPECT_EQ(places(), "rules.mk: FLAGS += -DBLOCK=[128] -DBLOCKS=128 # -DBLOCK=128\n");
+  write("Makefile", std::string("N = 128\nSIZE ?= 128\nFLAGS = -DBLOCK=$(SIZE) -DN=$(N)\nall: a.o b.o\n") + kRule);
+  EXPECT_EQ(places(), "Makefile: SIZE ?= [128]\n");
+  write("Makefile", std::string("SIZE = 128\nFLAGS = -DBLOCK=$(SIZE) -DOTHER=$(SIZE)\nall: a.o\n") + kRule);
+  EXPECT_THAT(places(), HasSubstr("no text -DBLOCK=128 is in the makefiles")) << "SIZE has another use";
+}
+
+TEST_F(DefinitionTest, OfMakeIsRefusedWhereItIsSpelledTwiceOrNowhere) {
+  write("a.cu", ""), write("b.cu", "");
+  write("Makefile",
+        "all: a.o b.o\na.o: a.cu\n\tnvcc -DBLOCK=128 -c $< -o $@\nb.o: b.cu\n\tnvcc -DBLOCK=128 -c $< -o $@\n");
+  EXPECT_THAT(places(), HasSubstr("more than one text -DBLOCK=128"));
+  write("Makefile", std::string("all: a.o\n") + kRule);
+  EXPECT_THAT(places(), HasSubstr("make does not say that a command defines BLOCK=128"));
+}
+
+TEST_F(DefinitionTest, OfCmakeIsInTheCommandThatAddsIt) {
+  EXPECT_EQ(
+      of_cmake(std::string(kSources) + "# BLOCK=128\ntarget_compile_definitions(app PRIVATE N=128\n  BLOCK=128)\n"),
+      "CMakeLists.txt:   BLOCK=[128])\n");
+  EXPECT_EQ(of_cmake("add_definitions(-DBLOCK=128)\n" + std::string(kSources)),
+            "CMakeLists.txt: add_definitions(-DBLOCK=[128])\n");
+  EXPECT_EQ(of_cmake("set(CMAKE_CXX_FLAGS \"-O2 -DBLOCK=128\")\n" + std::string(kSources)),
+            "CMakeLists.txt: set(CMAKE_CXX_FLAGS \"-O2 -DBLOCK=[128]\")\n");
+  EXPECT_FALSE(fs::exists(root() / "out/.cmake")) << "the question leaves nothing";
+}
+
+TEST_F(DefinitionTest, OfCmakeChangesInAllTargetsThatHaveIt) {
+  EXPECT_EQ(
+      of_cmake(std::string(kSources) + "add_library(more b.cpp)\ntarget_compile_definitions(app PUBLIC BLOCK=128)\n"
+                                       "target_compile_definitions(more PUBLIC BLOCK=128)\n"),
+      "CMakeLists.txt: target_compile_definitions(app PUBLIC BLOCK=[128])\n"
+      "CMakeLists.txt: target_compile_definitions(more PUBLIC BLOCK=[128])\n");
+}
+
+TEST_F(DefinitionTest, OfCmakeIsRefusedWhereAnOptionOrAVariableGivesIt) {
+  EXPECT_THAT(of_cmake(kSources, {"-DCMAKE_CXX_FLAGS=-DBLOCK=128"}), HasSubstr("may be set by an option of cmake"));
+  fs::remove_all(root() / "out");
+  EXPECT_THAT(of_cmake("set(N 128)\nadd_definitions(-DBLOCK=${N})\n" + std::string(kSources)),
+              HasSubstr("CMakeLists.txt:4, which defines it"));
+  EXPECT_THAT(places("out", "64"), HasSubstr("CMake does not say that it defines BLOCK=64"));
+}
+
+TEST_F(DefinitionTest, OfAnotherBuildSystemIsRefusedByName) {
+  write("a.cu", "");
+  EXPECT_THAT(places(), HasSubstr("neither CMake nor make built a.cu"));
+}
+
 class FlagWatchTest : public BuildLineTest {
  protected:
   void log(const std::map<std::string, std::vector<std::string>>& commands) {
@@ -165,6 +247,24 @@ TEST_F(FlagWatchTest, AsksForTheFlagsAloneWhereNoEarlierCommandIsKnown) {
   EXPECT_THAT(watch.astray(), HasSubstr("did not arrive"));
   log({{"a.cu", {"nvcc", "-use_fast_math", "-c", "a.cu"}}, {"b.cu", {"nvcc", "-use_fast_math", "-c", "b.cu"}}});
   EXPECT_THAT(watch.astray(), HasSubstr("-use_fast_math is in the command that compiles"));
+}
+
+TEST_F(FlagWatchTest, SeesADefinitionArriveInEveryCommandThatHadIt) {
+  write("a.cu", ""), write("b.cu", "");
+  auto after = [&](const std::string& a, const std::string& b, const std::string& other = "-O2") {
+    log({{"a.cu", {"nvcc", "-O2", "-DBLOCK=128", "a.cu"}}, {"b.cu", {"nvcc", "-D", "BLOCK=128", "b.cu"}}});
+    FlagWatch watch(root() / "log.json");
+    watch.expect({"BLOCK", "128", "64"});
+    log({{"a.cu", {"nvcc", other, "-DBLOCK=" + a, "a.cu"}}, {"b.cu", {"nvcc", "-D", "BLOCK=" + b, "b.cu"}}});
+    return watch.astray();
+  };
+  EXPECT_THAT(after("64", "64"), IsEmpty());
+  EXPECT_THAT(after("64", "128"), HasSubstr("b.cu with the value that the patch gives to 'BLOCK'"));
+  EXPECT_THAT(after("128", "64"), HasSubstr("a.cu with the value that the patch gives to 'BLOCK'"));
+  EXPECT_THAT(after("64", "64", "-O3"), HasSubstr("a.cu by another command"));
+  FlagWatch without(root() / "no-log.json");
+  without.expect({"BLOCK", "128", "64"});
+  EXPECT_THAT(without.astray(), HasSubstr("no command that the build logs defines 'BLOCK' as 64"));
 }
 
 TEST_F(FlagWatchTest, WithoutFlagsAsksNothing) { EXPECT_THAT(FlagWatch(root() / "no-log.json").astray(), IsEmpty()); }

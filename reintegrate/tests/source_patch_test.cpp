@@ -244,6 +244,32 @@ TEST_F(Patch, RefusesAKnobOfTheCommandLine) {
   EXPECT_NE(refusal().find("compiler's command line"), std::string::npos);
 }
 
+TEST_F(Patch, ChangesAKnobOfTheCommandLineInTheBuild) {
+  Mep& mep = request.mep;
+  write("Makefile", "FLAGS = -O2 -DBLOCK=64\nk.o: src/k.cu\n\tnvcc $(FLAGS) -c $< -o $@\n");
+  mep.compile_command = {"nvcc", "-O2", "-DBLOCK=64", "-c", "src/k.cu", "-o", "k.o"};
+  mep.compile_folder = root.string();
+  mep.knobs = {{"BLOCK", 64, {}, true, true, true, {}}};
+  mep.origins.insert(mep.origins.begin(), 2, {});
+  request.original = "#undef BLOCK\n#define BLOCK 64\n" + request.original;
+  request.candidate.source = request.original;
+  candidate("BLOCK 64", "BLOCK 32"), candidate("1.0;", "1.0f;");
+  request.candidate.values["BLOCK"] = 32;
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  ASSERT_EQ(patch->changes.size(), 2u);
+  EXPECT_TRUE(patch->changes[0].after.starts_with("FLAGS = -O2 -DBLOCK=32\n")) << patch->diff();
+  EXPECT_TRUE(patch->changes[0].of_build);
+  EXPECT_EQ(patch->changes[1].name, "src/k.cu");
+  ASSERT_EQ(patch->definitions.size(), 1u);
+  EXPECT_EQ(patch->definitions[0].after, "32");
+  candidate("1.0f;", "1.0;");
+  patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  ASSERT_EQ(patch->changes.size(), 2u) << "the unit is compiled again, which make would not see";
+  EXPECT_EQ(patch->changes[1].after, patch->changes[1].before);
+}
+
 TEST_F(Patch, RefusesAKnobWhoseValueHasChangedSinceTheScan) {
   knob("src/config.h", "64");
   write("src/config.h", "#pragma once\n#define BLOCK 32   // threads\n");

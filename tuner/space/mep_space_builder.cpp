@@ -80,7 +80,7 @@ bool MepSpace::Builder::is_parameter(const std::string& name) const {
 }
 
 bool MepSpace::Builder::in_launch_only(const Knob& knob) const {
-  return !knob.in_kernel && !knob.value_range.file.empty() && !mentions(parent_.source, unqualified_name(knob.name));
+  return !knob.in_kernel && !mentions(parent_.source, unqualified_name(knob.name));
 }
 
 bool MepSpace::Builder::scales_grid(const Knob& knob) const {

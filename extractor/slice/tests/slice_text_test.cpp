@@ -30,6 +30,26 @@ __global__ void k(int* x) { x[0] = first() + AREA; }
   EXPECT_FALSE(has(slice, "NEVER"));
 }
 
+TEST(SliceText, SpellsTheIntegersThatTheCommandLineDefines) {
+  const std::string kernel = R"(
+#ifndef BLOCK
+#define BLOCK 64
+#endif
+__global__ void k(int* x) { __shared__ int t[BLOCK]; t[threadIdx.x] = SCALE; x[blockIdx.x * BLOCK] = t[0] + __CUDACC__; }
+void run(int* x, int n) { k<<<n / BLOCK, BLOCK>>>(x); }
+)";
+  TestApp app;
+  app.unit("a.cu", kernel, {"-std=c++14", "-DBLOCK=128", "-D", "SCALE=2.5", "-DUNUSED=3"});
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice), expect_original_lines(slice);
+  EXPECT_TRUE(slice.text.starts_with("#undef BLOCK\n#define BLOCK 128\n")) << slice.text;
+  EXPECT_FALSE(has(slice, "define SCALE") || has(slice, "define UNUSED") || has(slice, "define __CUDACC__"))
+      << slice.text;
+  ASSERT_EQ(slice.knobs.size(), 1u);
+  EXPECT_TRUE(slice.knobs[0].name == "BLOCK" && slice.knobs[0].value == 128 && slice.knobs[0].in_kernel &&
+              slice.knobs[0].in_geometry && slice.knobs[0].value_range.file.empty());
+}
+
 TEST(SliceText, HasFragmentsInPlaceOfTheirInclude) {
   TestApp app;
   app.header("body.inc", "  x[0] = SCALE;\n")
