@@ -97,26 +97,39 @@ std::string TileFiller::condition(const HaloTile& tile, const HaloReads& reads, 
   for (int axis : {1, 0}) {
     if (axis == 1 && flat()) continue;
     const std::string name = coordinate(axis);
-    std::vector<std::string> lower, upper, last, first;
-    for (auto& bound : reads.threads)
-      if (bound.axis == axis) {
-        (bound.lower ? lower : upper).push_back(bound.text());
-        (bound.lower ? first : last).push_back(bound.text(bound.lower ? box.low[axis] : box.high[axis]));
-      }
+    // By their limits: of several bounds with the same one, the narrowest.
+    std::map<std::string, int64_t> lower, upper, first, last;
+    auto narrow = [](std::map<std::string, int64_t>& bounds, const IndexBound& bound, int64_t more) {
+      const int64_t shift = bound.shift + more;
+      auto [at, added] = bounds.emplace(bound.limit, shift);
+      if (!added) at->second = bound.lower ? std::max(at->second, shift) : std::min(at->second, shift);
+    };
+    for (auto& bound : reads.threads) {
+      if (bound.axis != axis) continue;
+      narrow(bound.lower ? lower : upper, bound, 0);
+      narrow(bound.lower ? first : last, bound, bound.lower ? box.low[axis] : box.high[axis]);
+    }
     if (lower.empty()) {
-      lower.emplace_back("0");
-      if (box.low[axis] != tile.hull.low[axis]) first.push_back(std::to_string(box.low[axis]));
+      lower.emplace("", 0);
+      if (box.low[axis] != tile.hull.low[axis]) first.emplace("", box.low[axis]);
     }
     for (auto& bound : reads.elements)
-      if (bound.axis == axis) (bound.lower ? first : last).push_back(bound.text());
-    for (auto& limit : first) add(name + " >= " + limit);
-    for (auto& limit : last) add(name + " < " + limit);
+      if (bound.axis == axis) narrow(bound.lower ? first : last, bound, 0);
+    auto text = [](const std::pair<const std::string, int64_t>& bound) {
+      return IndexBound{0, false, bound.first, bound.second, {}}.text();
+    };
+    for (auto& limit : first) add(name + " >= " + text(limit));
+    for (auto& limit : last) add(name + " < " + text(limit));
     // Without an upper bound, all threads of the block read.
     if (upper.empty() && box.high[axis] != tile.hull.high[axis])
       add(places_[axis] + " < " + std::to_string(sides_[axis] + box.high[axis] - tile.hull.low[axis]));
-    if (box.low[axis] == box.high[axis]) continue;
+    // There are threads between the bounds. An element between them shows it.
     for (auto& low : lower)
-      for (auto& high : upper) add(low + " < " + high);
+      for (auto& high : upper) {
+        auto from = first.find(low.first), to = last.find(high.first);
+        if (from == first.end() || from->second < low.second || to == last.end() || to->second > high.second)
+          add(text(low) + " < " + text(high));
+      }
   }
   std::string text;
   for (auto& part : all) text += (text.empty() ? "" : " && ") + part;
