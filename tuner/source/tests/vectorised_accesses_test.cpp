@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tuner/source/tests/rule_text.h"
 
 namespace kernelift::tuner {
@@ -125,6 +127,72 @@ TEST(VectorisedAccesses, KeepTheIndexWhereItIsAValue) {
               HasSubstr("*reinterpret_cast<float4*>(out_values) = *reinterpret_cast<const float4*>(&out[i_first]);"));
 }
 
+TEST(VectorisedAccesses, AskForTheSizeOfATypeThatTheProgramNames) {
+  auto of_type = [](const std::string& define, const std::string& name) {
+    return define + replaced(replaced(kScale, "const float* x", "const " + name + "* x"), "float* out", name + "* out");
+  };
+  for (auto& [define, name] : std::map<std::string, std::string>{{"typedef float real;\n", "real"},
+                                                                 {"using real = float;\n", "real"},
+                                                                 {"#define DATA_TYPE float\n", "DATA_TYPE"}}) {
+    const std::string text = after("vectorised_accesses", of_type(define, name), kFour);
+    EXPECT_THAT(text, HasSubstr("  if (sizeof(" + name + ") == 4 && i_first + 3 < n) {\n"));
+    EXPECT_THAT(text, HasSubstr("    alignas(16) " + name + " x_values[4];\n"));
+    EXPECT_THAT(text, HasSubstr("    for (int i = i_first; i < i_first + 4 && i < n; ++i) {\n"));
+  }
+}
+
+TEST(VectorisedAccesses, TakeGridStrideLoops) {
+  const std::string direct = R"(__global__ void k(const float* x, float* out, float by, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = by * x[i];
+}
+)",
+                    named = R"(__global__ void k(const float* x, float* out, float by, int n) {
+  const int first = threadIdx.x + blockIdx.x * blockDim.x;
+  const int stride = gridDim.x * blockDim.x;
+  for (int i = first; i < n; i += stride) {
+    // Scaled.
+    const float value = x[i];
+    out[i] = by * value;
+  }
+}
+)";
+  EXPECT_EQ(after("vectorised_accesses", direct, kFour),
+            R"(__global__ void k(const float* x, float* out, float by, int n) {
+  for (int i_first = (blockIdx.x * blockDim.x + threadIdx.x) * 4; i_first < n; i_first += (blockDim.x * gridDim.x) * 4) {
+    if (i_first + 3 < n) {
+      // Each thread accesses 4 elements at once.
+      alignas(16) float x_values[4];
+      alignas(16) float out_values[4];
+      *reinterpret_cast<float4*>(x_values) = *reinterpret_cast<const float4*>(&x[i_first]);
+      #pragma unroll
+      for (int u = 0; u < 4; ++u) {
+        out_values[u] = by * x_values[u];
+      }
+      *reinterpret_cast<float4*>(&out[i_first]) = *reinterpret_cast<const float4*>(out_values);
+    } else {
+      for (int i = i_first; i < n; ++i) {
+        out[i] = by * x[i];
+      }
+    }
+  }
+}
+)");
+  EXPECT_THAT(after("vectorised_accesses", named, kFour), HasSubstr(R"(
+  for (int i_first = (first) * 4; i_first < n; i_first += (stride) * 4) {
+    if (i_first + 3 < n) {
+)"));
+  auto found = offers("vectorised_accesses", named, kFour);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].launch.empty()) << "any grid executes all iterations";
+  auto none = [&](const std::string& from, const std::string& to) {
+    return offers("vectorised_accesses", replaced(named, from, to), kFour).empty();
+  };
+  EXPECT_TRUE(none("by * value", "first * value")) << "a thread learns which iterations are its own";
+  EXPECT_TRUE(none("i += stride", "i += 2 * stride"));
+  EXPECT_TRUE(none("    out[i]", "    if (value > 3) continue;\n    out[i]"));
+  EXPECT_TRUE(none("  for", "  if (first < n) out[first] = 0;\n  for")) << "of an element that another thread writes";
+}
+
 TEST(VectorisedAccesses, SayWhyAccessesStayAsTheyAre) {
   auto why = [](const std::string& from, const std::string& to) {
     return reason("vectorised_accesses", replaced(kScale, from, to), kFour);
@@ -147,10 +215,6 @@ TEST(VectorisedAccesses, LeaveOtherKernelsAlone) {
   EXPECT_EQ(none(kProduct), "");
   EXPECT_EQ(none(kGemm, plane()), "");
   EXPECT_EQ(none(replaced(kScale, "out[i] = by * x[i]", "out[2 * i] = x[2 * i]")), "");
-  EXPECT_EQ(none("typedef float real;\n" +
-                 replaced(replaced(kScale, "const float* x", "const real* x"), "float* out", "real* out")),
-            "")
-      << "another build may have doubles";
   EXPECT_EQ(none(kScale, facts(3)), "") << "fewer blocks than elements of a thread";
 }
 

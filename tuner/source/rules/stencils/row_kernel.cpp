@@ -36,9 +36,29 @@ bool RowKernel::is_fit(const KernelSource& source, const clang::FunctionDecl* ke
 std::string RowKernel::index_name() const { return index_.variable->getNameAsString(); }
 
 bool RowKernel::find_parts() {
+  if (index_.loop) return split_loop();
   const bool parts = split();
   if (work_.empty()) work_.assign(body_->body_begin(), body_->body_end());
   return parts && read_bounds();
+}
+
+/// The work is the loop's body, and its condition the guard.
+bool RowKernel::split_loop() {
+  auto declared = source_.span(index_.loop->getInit()), value = source_.span(index_.value);
+  auto* block = llvm::dyn_cast<clang::CompoundStmt>(index_.loop->getBody());
+  if (block) work_.assign(block->body_begin(), block->body_end());
+  else work_ = {index_.loop->getBody()};
+  if (!declared || !value || !index_.loop->getCond() || work_.empty()) return false;
+  head_ = source_.text().substr(declared->begin, value->begin - declared->begin);
+  depends_.propagate(work_, {});
+  return std::ranges::all_of(parts_of_guard(index_.loop->getCond(), false), [&](auto* part) {
+    upper_.push_back({part, false});
+    return depends_.bounds(part, false) != 0;
+  });
+}
+
+size_t RowKernel::work_above() const {
+  return index_.loop ? *source_.offset(index_.loop->getRParenLoc()) : source_.span(index_.statement)->end;
 }
 
 /// Splits the kernel's statements behind the index into guards, declarations and the work.
@@ -140,7 +160,8 @@ std::string RowKernel::why_not_repeated() const {
     for (auto* statement : *statements)
       walk(statement, [&](const clang::Stmt* inner) {
         jumps |=
-            llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::LabelStmt, clang::AsmStmt, clang::LambdaExpr>(inner);
+            llvm::isa<clang::ReturnStmt, clang::GotoStmt, clang::LabelStmt, clang::AsmStmt, clang::LambdaExpr>(inner) ||
+            (index_.loop && llvm::isa<clang::ContinueStmt, clang::BreakStmt>(inner));
         if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner))
           for (auto* declared : declaration->decls())
             if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) own.insert(variable);
@@ -155,7 +176,8 @@ std::string RowKernel::why_not_repeated() const {
     for (auto* statement : *statements) {
       auto span = source_.span(statement);
       // The only statement of a guard may be on its line.
-      const bool alone = around_ && statement == around_->getThen();
+      const bool alone =
+          (around_ && statement == around_->getThen()) || (index_.loop && statement == index_.loop->getBody());
       if (!span || !(alone || source_.first_on_line(span->begin)))
         return "a line has several statements, or a macro spells one";
       if (source_.text().substr(span->begin, span->end - span->begin).find('#') != std::string::npos)
@@ -182,7 +204,7 @@ std::string RowKernel::work_text(const std::string& indent, const std::vector<Te
     const size_t above = source_.line_begin(begin - 1);
     const std::string line = source_.text().substr(above, begin - above);
     const bool comment = line.find("//") == line.find_first_not_of(" \t") && line.find("//") != line.npos;
-    if (!comment || above <= source_.span(index_.statement)->end) break;
+    if (!comment || above <= work_above()) break;
     begin = above;
   }
   const size_t line_end = std::min(source_.text().find('\n', end), source_.text().size());
@@ -241,8 +263,29 @@ std::string RowKernel::others(const clang::IfStmt* guard, bool leaves) const {
   return count == 1 && text.starts_with("(") && text.ends_with(")") ? text.substr(1, text.size() - 2) : text;
 }
 
+std::optional<std::vector<TextEdit>> RowKernel::loop_edits(
+    const std::function<std::string(const std::string& indent)>& text) const {
+  auto* step = llvm::dyn_cast<clang::BinaryOperator>(index_.loop->getInc());
+  auto whole = source_.span(index_.loop), declared = source_.span(index_.loop->getInit()),
+       condition = source_.span(index_.loop->getCond()), next = source_.span(index_.loop->getInc()),
+       value = source_.span(index_.value);
+  auto stride = step ? source_.span(step->getRHS()) : std::nullopt;
+  auto close = source_.offset(index_.loop->getRParenLoc()), end = source_.statement_end(index_.loop->getBody());
+  if (!whole || !declared || !condition || !next || !value || !stride || !close || !end ||
+      !source_.first_on_line(whole->begin) || *end - *close > kLongestWork || !squeezed(head_).ends_with('='))
+    return std::nullopt;
+  const std::string indent = source_.indentation(whole->begin), count = std::to_string(count_);
+  return std::vector<TextEdit>{
+      {declared->begin, value->end, declares(first_name_) + "(" + source_.spelled(index_.value) + ") * " + count},
+      {condition->begin, condition->end,
+       with_names(source_.spelled(index_.loop->getCond()), {{index_name(), first_name_}})},
+      {next->begin, next->end, first_name_ + " += (" + source_.spelled(step->getRHS()) + ") * " + count},
+      {*close + 1, *end, " {\n" + text(indent + source_.step()) + indent + "}"}};
+}
+
 std::optional<std::vector<TextEdit>> RowKernel::edits(
     const std::function<std::string(const std::string& indent)>& text) const {
+  if (index_.loop) return loop_edits(text);
   auto whole = source_.span(index_.statement), value = source_.span(index_.value);
   const size_t work_begin = source_.span(work_.front())->begin;
   auto work_end = source_.statement_end(work_.back());

@@ -20,7 +20,7 @@ class RowKernel {
  public:
   using Statements = std::vector<const clang::Stmt*>;
 
-  /// `count`: outputs that a thread will compute.
+  /// `count`: outputs that a thread will compute. The index may be a grid-stride loop's.
   RowKernel(const KernelSource& source, const clang::FunctionDecl* kernel, const GlobalIndex& index, int64_t count);
   /// Kernels that may be asked about: without barriers, shared memory and stored addresses.
   static bool is_fit(const KernelSource& source, const clang::FunctionDecl* kernel);
@@ -51,7 +51,8 @@ class RowKernel {
   /// through others.
   Statements needed_declarations(const Statements& by, bool also_within) const;
   std::string text_of(const std::string& indent, const Statements& statements) const;
-  /// What becomes of the kernel, if `text` gives the lines in place of the work; nullopt if a macro spells a part.
+  /// What becomes of the kernel, or of the grid-stride loop, if `text` gives the lines in place of the work; nullopt if
+  /// a macro spells a part.
   std::optional<std::vector<TextEdit>> edits(const std::function<std::string(const std::string& indent)>& text) const;
 
  private:
@@ -60,8 +61,13 @@ class RowKernel {
     bool leaves;
   };
   bool split();
+  bool split_loop();
   bool read_bounds();
   bool is_lower_bound(const clang::Expr* condition, bool leaves);
+  std::optional<std::vector<TextEdit>> loop_edits(
+      const std::function<std::string(const std::string& indent)>& text) const;
+  /// Where the text of which the work is a part begins.
+  size_t work_above() const;
   /// What a guard says about other indices.
   std::string others(const clang::IfStmt* guard, bool leaves) const;
 

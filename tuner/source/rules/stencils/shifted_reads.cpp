@@ -73,7 +73,11 @@ size_t ReadRun::gap(size_t distance) const {
 }
 
 IndexSums::IndexSums(const KernelSource& source, const clang::Stmt* kernel_body, const clang::VarDecl* index)
-    : source_(source), index_(index), index_name_(name(index)) {
+    : IndexSums(source, kernel_body, std::vector<const clang::VarDecl*>{index}) {}
+
+IndexSums::IndexSums(const KernelSource& source, const clang::Stmt* kernel_body,
+                     std::vector<const clang::VarDecl*> indices)
+    : source_(source), indices_(std::move(indices)), index_name_(name(indices_.front())) {
   walk(kernel_body, [&](const clang::Stmt* statement) {
     auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
     auto change = [&](const clang::Expr* lvalue) {
@@ -98,17 +102,21 @@ std::string IndexSums::name(const clang::ValueDecl* variable) {
   return variable->getNameAsString() + "#" + std::to_string(variable->getID());
 }
 
+bool IndexSums::is_index(const clang::ValueDecl* variable) const {
+  return std::ranges::find(indices_, variable) != indices_.end();
+}
+
 bool IndexSums::is_fixed(const clang::Expr* expression, int depth) const {
   if (depth == 0 || !is_invariant(expression, changed_)) return false;
   auto variables = variables_in(expression);
   return std::ranges::all_of(variables, [&](auto* variable) {
-    return variable != index_ && (llvm::isa<clang::ParmVarDecl>(variable) || !variable->hasLocalStorage() ||
-                                  (variable->getInit() && is_fixed(variable->getInit(), depth - 1)));
+    return !is_index(variable) && (llvm::isa<clang::ParmVarDecl>(variable) || !variable->hasLocalStorage() ||
+                                   (variable->getInit() && is_fixed(variable->getInit(), depth - 1)));
   });
 }
 
 std::optional<IndexSum> IndexSums::of_variable(const clang::ValueDecl* declared, int depth) const {
-  if (declared == index_ || llvm::isa<clang::NonTypeTemplateParmDecl>(declared))
+  if (is_index(declared) || llvm::isa<clang::NonTypeTemplateParmDecl>(declared))
     return IndexSum::variable(name(declared));
   auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
   if (!variable || changed_.contains(variable) || variable->getType().isVolatileQualified()) return std::nullopt;
@@ -144,6 +152,29 @@ std::optional<IndexSum> IndexSums::of(const clang::Expr* expression, int depth) 
   return !text.empty() && is_fixed(expression, depth) ? std::optional(IndexSum::variable(text)) : std::nullopt;
 }
 
+bool is_read(const KernelSource& source, const clang::Expr* element) {
+  const clang::Stmt *below = element, *up = source.parent(element);
+  while (llvm::isa_and_nonnull<clang::ParenExpr>(up)) below = up, up = source.parent(up);
+  if (auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up))
+    return cast->getCastKind() == clang::CK_LValueToRValue;
+  // In a template the conversion is not there yet.
+  auto* binary = llvm::dyn_cast_or_null<clang::BinaryOperator>(up);
+  return binary && element->isTypeDependent() && (!binary->isAssignmentOp() || binary->getRHS() == below);
+}
+
+bool is_only_read(const KernelSource& source, const clang::Stmt* kernel_body, const clang::VarDecl* array) {
+  bool only = true;
+  walk(kernel_body, [&](const clang::Stmt* statement) {
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    if (!reference || reference->getDecl() != array) return only;
+    const clang::Stmt *below = reference, *up = source.parent(reference);
+    while (llvm::isa_and_nonnull<clang::ImplicitCastExpr, clang::ParenExpr>(up)) below = up, up = source.parent(up);
+    auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(up);
+    return only &= element && element->getBase() == below && is_read(source, element);
+  });
+  return only;
+}
+
 namespace {
 
 class Finder {
@@ -161,8 +192,6 @@ class Finder {
     std::set<int64_t> always;  ///< Distances of which one read happens in each execution.
   };
 
-  bool is_read(const clang::Expr* element) const;
-  bool is_only_read(const clang::VarDecl* array) const;
   void add(const clang::ArraySubscriptExpr* element, bool always);
   void visit(const clang::Stmt* statement, bool always);
 
@@ -180,29 +209,6 @@ std::optional<int64_t> multiple(const IndexSum& difference, const IndexSum& step
   if (found == difference.products().end() || found->second % by != 0) return std::nullopt;
   const int64_t count = found->second / by;
   return difference == IndexSum().plus(step, count) ? std::optional(count) : std::nullopt;
-}
-
-bool Finder::is_read(const clang::Expr* element) const {
-  const clang::Stmt *below = element, *up = source_.parent(element);
-  while (llvm::isa_and_nonnull<clang::ParenExpr>(up)) below = up, up = source_.parent(up);
-  if (auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up))
-    return cast->getCastKind() == clang::CK_LValueToRValue;
-  // In a template the conversion is not there yet.
-  auto* binary = llvm::dyn_cast_or_null<clang::BinaryOperator>(up);
-  return binary && element->isTypeDependent() && (!binary->isAssignmentOp() || binary->getRHS() == below);
-}
-
-bool Finder::is_only_read(const clang::VarDecl* array) const {
-  bool only = true;
-  walk(kernel_body_, [&](const clang::Stmt* statement) {
-    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-    if (!reference || reference->getDecl() != array) return only;
-    const clang::Stmt *below = reference, *up = source_.parent(reference);
-    while (llvm::isa_and_nonnull<clang::ImplicitCastExpr, clang::ParenExpr>(up)) below = up, up = source_.parent(up);
-    auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(up);
-    return only &= element && element->getBase() == below && is_read(element);
-  });
-  return only;
 }
 
 void Finder::add(const clang::ArraySubscriptExpr* element, bool always) {
@@ -232,7 +238,7 @@ void Finder::visit(const clang::Stmt* statement, bool always) {
     for (auto* child : statement->children()) visit(child, happen);
   };
   if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) {
-    if (is_read(element)) add(element, always);
+    if (is_read(source_, element)) add(element, always);
     return children(always);
   }
   if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) {
@@ -259,7 +265,7 @@ ShiftedReads Finder::run(const std::vector<const clang::Stmt*>& statements) {
   for (auto& family : families_) {
     if (family.at.size() < 2) continue;
     const std::string array = "`" + family.array->getNameAsString() + "` is ";
-    if (!is_only_read(family.array)) {
+    if (!is_only_read(source_, kernel_body_, family.array)) {
       found.why_not = array + "not only read by its elements";
       continue;
     }

@@ -43,6 +43,8 @@ class IndexSum {
 class IndexSums {
  public:
   IndexSums(const KernelSource& source, const clang::Stmt* kernel_body, const clang::VarDecl* index);
+  /// Sums of several indices, the first of which is index().
+  IndexSums(const KernelSource& source, const clang::Stmt* kernel_body, std::vector<const clang::VarDecl*> indices);
   /// nullopt: it has other parts, such as a value from memory.
   std::optional<IndexSum> of(const clang::Expr* expression) const { return of(expression, kDepth); }
   const std::string& index() const { return index_name_; }
@@ -59,7 +61,9 @@ class IndexSums {
   bool is_fixed(const clang::Expr* expression, int depth) const;
 
   const KernelSource& source_;
-  const clang::VarDecl* index_;
+  bool is_index(const clang::ValueDecl* variable) const;
+
+  std::vector<const clang::VarDecl*> indices_;
   std::string index_name_;
   std::set<const clang::VarDecl*> changed_;
 };
@@ -76,6 +80,11 @@ struct ReadRun {
   /// How many values of the index later the element at this distance has been read as the next one; 0: the last.
   size_t gap(size_t distance) const;
 };
+
+/// The element's value is read, and not stored to.
+bool is_read(const KernelSource& source, const clang::Expr* element);
+/// All that the kernel does with the array is read its elements by a subscript.
+bool is_only_read(const KernelSource& source, const clang::Stmt* kernel_body, const clang::VarDecl* array);
 
 struct ShiftedReads {
   std::vector<ReadRun> runs;

@@ -10,6 +10,8 @@
 //   } else {
 //     for (int i = i_first; i < n; ++i) out[i] = 2 * x[i];
 //   }
+// In a grid-stride loop, the same becomes of its body, and the stride four times as long. A type behind a name that the
+// program defines (`typedef float real;`) may be another one in another build: `sizeof(real) == 4 && …` asks for it.
 // That arrays begin at multiples of such a width is a premise. Rows have to be as long by a number of the program: the
 // comparison for all sizes refutes a premise on a row's length. Which accesses follow each other is read from
 // subscripts as sums of products (shifted_reads.h).
@@ -21,6 +23,7 @@
 
 #include "tuner/source/rules/spelled_type.h"
 #include "tuner/source/rules/stencils/row_kernel.h"
+#include "tuner/source/rules/threads/grid_stride_loop.h"
 #include "tuner/source/rules/threads/jammed_copies.h"
 #include "tuner/source/rules/threads/lane_loops.h"
 
@@ -59,7 +62,8 @@ class Vectoriser {
     const clang::VarDecl* array = nullptr;
     IndexSum place;
     std::string type, stem, name;
-    int64_t bytes = 0;  ///< Of an element.
+    int64_t bytes = 0;     ///< Of an element.
+    bool renamed = false;  ///< The type's name means another type in another build.
     std::vector<const Element*> uses = {};
     bool always_read = false, always_stored = false, sometimes_stored = false;
     bool read_first = false;  ///< The element's value before counts.
@@ -103,9 +107,7 @@ void Vectoriser::add(const Element* element, bool always) {
   const std::string type = array ? spelled_type(source_, array) : "";
   if (!array || !llvm::isa<clang::ParmVarDecl>(array) || !array->getType()->isPointerType() ||
       kernel_.sums().changes(array) || !step || *step != IndexSum(1) || (!stored && !read) ||
-      element->getType()->isDependentType() || element->getType().isVolatileQualified() ||
-      type != element->getType().getUnqualifiedType().getCanonicalType().getAsString(
-                  source_.context().getPrintingPolicy()) ||
+      element->getType()->isDependentType() || element->getType().isVolatileQualified() || type.empty() ||
       vector_stem(element->getType()).empty() || source_.spelled(element).empty()) {
     return;
   }
@@ -113,6 +115,8 @@ void Vectoriser::add(const Element* element, bool always) {
   if (vector == vectors_.end()) {
     Vector made{array, *place, type, vector_stem(element->getType()), ""};
     made.bytes = source_.context().getTypeSizeInChars(element->getType()).getQuantity();
+    made.renamed = !llvm::isa<clang::BuiltinType>(array->getType()->getPointeeType().getLocalUnqualifiedType()) ||
+                   spelled_by_macro(source_, array);
     vectors_.push_back(made);
     vector = vectors_.end() - 1;
   }
@@ -210,7 +214,14 @@ std::string Vectoriser::text(const std::string& indent) const {
       if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared))
         first[variable->getNameAsString()] = source_.fresh_name(variable->getNameAsString() + "_first");
 
-  std::string out = indent + "if (" + with_names(kernel_.in_bounds(), {{index, last}}) + ") {\n" + inner +
+  // Where a type has another size, all elements are accessed one by one.
+  std::set<std::string> sizes;
+  for (auto& vector : vectors_)
+    if (vector.renamed) sizes.insert("sizeof(" + vector.type + ") == " + std::to_string(vector.bytes) + " && ");
+  std::string as_here;
+  for (auto& size : sizes) as_here += size;
+  const std::string own = sizes.empty() ? "" : index + " < " + kernel_.first_name() + " + " + width + " && ";
+  std::string out = indent + "if (" + as_here + with_names(kernel_.in_bounds(), {{index, last}}) + ") {\n" + inner +
                     "// Each thread accesses " + width + " elements at once.\n" +
                     with_names(kernel_.text_of(inner, needed), first);
   for (auto& vector : vectors_)
@@ -246,9 +257,10 @@ std::string Vectoriser::text(const std::string& indent) const {
       out += inner + cast(vector, false) + address(vector) + " = " + cast(vector, true) + "(" + vector.name + ");\n";
   std::string counted = kernel_.declares(index);
   if (counted.starts_with("const ")) counted.erase(0, 6);
-  return out + indent + "} else {\n" + inner + "for (" + counted + kernel_.first_name() + "; " + kernel_.in_bounds() +
-         "; ++" + index + ") {\n" + kernel_.text_of(within, kernel_.needed_declarations(kernel_.work(), false)) +
-         kernel_.work_text(within, {}) + inner + "}\n" + indent + "}\n";
+  return out + indent + "} else {\n" + inner + "for (" + counted + kernel_.first_name() + "; " + own +
+         kernel_.in_bounds() + "; ++" + index + ") {\n" +
+         kernel_.text_of(within, kernel_.needed_declarations(kernel_.work(), false)) + kernel_.work_text(within, {}) +
+         inner + "}\n" + indent + "}\n";
 }
 
 std::optional<Opportunity> Vectoriser::run() {
@@ -305,7 +317,7 @@ std::optional<Opportunity> Vectoriser::run() {
   auto edits = kernel_.edits([&](const std::string& indent) { return text(indent); });
   if (!edits) return std::nullopt;
   found.edits = std::move(*edits);
-  found.divide_grid(kernel_.index().axis, width_);
+  if (!kernel_.index().loop) found.divide_grid(kernel_.index().axis, width_);
   for (auto& [array, bytes] : aligned) found.premises.push_back(Premise::aligned(array, static_cast<uint64_t>(bytes)));
   if (!apart.empty()) found.premises.push_back(facts_.no_overlap(apart));
   return found;
@@ -316,9 +328,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.geometries.empty() || !RowKernel::is_fit(source, kernel)) return {};
   auto index = global_index(source, kernel, 0);
-  const bool enough = std::ranges::all_of(
-      facts.geometries, [&](auto& geometry) { return static_cast<int64_t>(geometry.grid.x) >= width; });
+  if (!index) index = grid_stride_loop(source, kernel);
   if (!index || !index->declared || index->block_only) return {};
+  const bool enough = index->loop || std::ranges::all_of(facts.geometries, [&](auto& geometry) {
+                        return static_cast<int64_t>(geometry.grid.x) >= width;
+                      });
   Vectoriser vectoriser(source, facts, kernel, *index, width);
   auto found = vectoriser.run();
   if (!found && !vectoriser.why_not().empty() && facts.declined)
@@ -330,14 +344,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kVectorisedAccesses = {
-    "vectorised_accesses",
-    "let each thread access 2 or 4 adjacent elements at once (float4, double2 …)",
-    "a global index along x with upper bounds; elements of plain types that follow each other along it; every store is "
-    "to such an element, under no condition; no barrier or shared memory",
-    {{"width", {4, 2}}},
-    find,
-    {Bound::Memory},
-    0.05};
+const Rule kVectorisedAccesses = {"vectorised_accesses",
+                                  "let each thread access 2 or 4 adjacent elements at once (float4, double2 …)",
+                                  "a global index along x with upper bounds, or a grid-stride loop; elements of plain "
+                                  "types that follow each other along it; every store is "
+                                  "to such an element, under no condition; no barrier or shared memory",
+                                  {{"width", {4, 2}}},
+                                  find,
+                                  {Bound::Memory},
+                                  0.05};
 
 }  // namespace kernelift::tuner
