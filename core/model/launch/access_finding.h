@@ -22,6 +22,9 @@ struct CheckedObject {
 struct CheckedExtents {
   std::vector<CheckedObject> objects;
   std::vector<std::pair<uint64_t, uint64_t>> forbidden;
+  /// Reads of objects to which no block has written so far are followed, too: for the run after one of which this was
+  /// found to matter.
+  bool follow_all_reads = false;
 };
 
 enum class FindingKind {

@@ -335,6 +335,7 @@ void put(WireWriter& writer, const CheckedExtents& extents) {
     writer.text(object.name).number(object.begin).number(object.bytes).number(object.unwritten);
   writer.number(extents.forbidden.size());
   for (auto& [begin, end] : extents.forbidden) writer.number(begin).number(end);
+  writer.number(extents.follow_all_reads);
 }
 
 CheckedExtents take_extents(WireReader& reader) {
@@ -348,6 +349,7 @@ CheckedExtents take_extents(WireReader& reader) {
     const uint64_t begin = reader.number();
     extents.forbidden.push_back({begin, reader.number()});
   }
+  extents.follow_all_reads = reader.number();
   return extents;
 }
 

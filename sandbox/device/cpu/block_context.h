@@ -96,6 +96,9 @@ typedef struct kl_site {
   uint64_t begin, bytes;   ///< The object that it met last, its granules' shadow, and
   void* cells;
   uint8_t* written;  ///< which of them have been written; null: that is not asked.
+  /// Reads that begin at one of the `plain_count` multiples of `align` from `plain_begin` on are in order: lowered code
+  /// does not ask about them.
+  uint64_t plain_begin, plain_count;
 } kl_site;
 
 enum {

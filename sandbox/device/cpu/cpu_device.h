@@ -110,7 +110,8 @@ class AccessCheck {
   ~AccessCheck();
   /// The first of each kind about each object.
   const std::vector<AccessFinding>& findings() const;
-  /// Why a launch was not checked; empty: all were.
+  /// Why a launch was not checked; empty: all were. If it was since a kernel began to write late to what it had read,
+  /// CheckedExtents::follow_all_reads helps.
   const std::string& not_checked() const;
   /// The executor's.
   class CheckedMemory& memory() const;

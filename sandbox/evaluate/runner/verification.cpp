@@ -18,6 +18,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   if (manner.checked) {
     CheckedExtents extents = bench_.memory->extents(entry.memory);
     code.add_extents(extents, entry.instance);
+    extents.follow_all_reads = manner.follows_all_reads;
     steps.set_check(std::move(extents));
   }
   code.set_up(steps, instance, entry.instance, manner.keeps_own ? LoadedCode::Reset::Recorded : LoadedCode::Reset::All);

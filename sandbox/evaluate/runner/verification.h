@@ -34,6 +34,7 @@ class Verification {
     /// The code's own variables and scratch memory keep what a launch before left there.
     bool keeps_own = false;
     bool checked = false;                                 ///< In check mode; the code was made for it.
+    bool follows_all_reads = false;                       ///< CheckedExtents'.
     std::optional<std::chrono::milliseconds> limit = {};  ///< Instead of a launch's usual limit.
   };
   Judged run(const LoadedCode& code, MemoryEntry entry, Manner manner);

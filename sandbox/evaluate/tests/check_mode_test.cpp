@@ -82,6 +82,13 @@ TEST(CheckMode, AnHonestCandidateIsCheckedAndOk) {
                                        "  if (threadIdx.x == 0) out[blockIdx.x] += tile[0];\n}\n"));
 }
 
+TEST(CheckMode, AWriteToWhatOtherBlocksHaveReadIsFoundThoughNothingWasWrittenThereBefore) {
+  expect_failure(answers_of(sums_mep(), kHead + "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                                "  atomicAdd(&out[blockIdx.x], in[i]);\n"
+                                                "  if (i == n - 1) ((int*)in)[200] = 200;\n}\n"),
+                 Outcome::Unstable, "block (1,0,0) reads in[200] at kernel.cu:3");
+}
+
 TEST(CheckMode, ARaceThatTheCpuDeviceNeverLosesIsUnstableAndNamedByItsLine) {
   expect_failure(answers_of(sums_mep(), kRacing), Outcome::Unstable,
                  "race: thread (0,0,0) of block (0,0,0) writes out[0] at kernel.cu:5, thread (32,0,0) reads it at "

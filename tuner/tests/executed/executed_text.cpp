@@ -20,8 +20,10 @@ Result<ExecutedText> ExecutedText::make(const std::string& source) {
 }
 
 ExecutedText::Outcome ExecutedText::run(KernelMemory& memory, const Geometry& geometry, const Bindings& sizes) const {
+  CheckedExtents extents = memory.extents(image());
+  extents.follow_all_reads = true;
   memory.restore(image());
-  cpu::AccessCheck check(memory.extents(image()));
+  cpu::AccessCheck check(std::move(extents));
   cpu::LaunchOptions options;
   options.workers = 1, options.check = &check;
   options.no_progress_timeout = std::chrono::seconds(10);

@@ -133,6 +133,7 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
     else spread();
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (state.check) state.check->end_launch();
   outcome.fault = state.fault();
   outcome.detail = state.detail();
   return outcome;

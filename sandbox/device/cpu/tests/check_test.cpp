@@ -8,9 +8,13 @@ namespace {
 
 constexpr int kCount = 4096;
 
-/// A kernel (int* in, int* out, int n) of which `in` is 0, 1, 2, … and `out` zeros: what is found, one per line.
-std::vector<AccessFinding> findings_of(const std::string& source, Geometry geometry = grid(2, 128),
-                                       const LowerOptions& wanted = {}) {
+struct Checked {
+  std::vector<AccessFinding> findings;
+  std::string not_checked;
+};
+
+/// A kernel (int* in, int* out, int n) of which `in` is 0, 1, 2, … and `out` zeros.
+Checked run_checked(const std::string& source, Geometry geometry, const LowerOptions& wanted, bool follow_all_reads) {
   LowerOptions options = wanted;
   options.checked = true;
   const TestImage image = build(source, options);
@@ -25,13 +29,25 @@ std::vector<AccessFinding> findings_of(const std::string& source, Geometry geome
   for (uint32_t i = 0; i < table.variable_count; ++i)
     extents.objects.push_back(
         {table.variables[i].name, reinterpret_cast<uint64_t>(table.variables[i].address), table.variables[i].size});
+  extents.follow_all_reads = follow_all_reads;
   AccessCheck check(std::move(extents));
   LaunchOptions launch;
   launch.check = &check;
   const LaunchOutcome outcome = image.run_with(launch, "k", geometry, in, out, kCount);
   EXPECT_TRUE(outcome.ok()) << outcome.detail;
-  EXPECT_EQ(check.not_checked(), "");
-  return check.findings();
+  return {check.findings(), check.not_checked()};
+}
+
+/// What is found. To follow all reads shows no more, unless they are asked for.
+std::vector<AccessFinding> findings_of(const std::string& source, Geometry geometry = grid(2, 128),
+                                       const LowerOptions& wanted = {}) {
+  Checked first = run_checked(source, geometry, wanted, false), all = run_checked(source, geometry, wanted, true);
+  EXPECT_EQ(all.not_checked, "");
+  if (!first.not_checked.empty()) return all.findings;
+  EXPECT_EQ(first.findings.size(), all.findings.size()) << source;
+  for (size_t i = 0; i < std::min(first.findings.size(), all.findings.size()); ++i)
+    EXPECT_EQ(first.findings[i].text(), all.findings[i].text());
+  return first.findings;
 }
 
 std::string text_of(const std::vector<AccessFinding>& findings) {
@@ -454,6 +470,56 @@ __global__ void k(int* in, int* out, int n) {
 })",
                                              grid(32, 128));
   EXPECT_EQ(finding.element, kCount);
+}
+
+/// Blocks that come after the first do not ask about reads that are in order.
+TEST(Bounds, EachOfNeighbouringReadsIsFoundByItsOwnLineThoughTheOthersAreInBounds) {
+  for (int bad = 0; bad < 3; ++bad) {
+    auto offset = [&](int of) { return std::to_string(of == bad ? 64 : of); };
+    const AccessFinding finding = expect_found(FindingKind::OutOfBounds, "in", R"(
+__global__ void k(int* in, int* out, int n) {
+  int i = (blockIdx.x * blockDim.x + threadIdx.x) & (n - 4);
+  out[i + threadIdx.x % 4] = in[i + )" + offset(0) + R"(] +
+           in[i + )" + offset(1) + R"(] +
+           in[i + )" + offset(2) + R"(];
+})",
+                                               grid(32, 128));
+    EXPECT_EQ(finding.access.place, "test.cu:" + std::to_string(4 + bad));
+    EXPECT_EQ(finding.element, kCount);
+  }
+}
+
+TEST(Races, AWriteToWhatBlocksHaveReadSoFarAsksForAllReadsAndIsFoundWithThem) {
+  auto kernel = [](const std::string& place) {
+    return R"(
+__global__ void k(int* in, int* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i];
+  if (i == n - 1) in[)" +
+           place + R"(] = 1;
+})";
+  };
+  const Checked first = run_checked(kernel("200"), grid(32, 128), {}, false);
+  EXPECT_EQ(first.not_checked, "it began to write to in after other blocks had read it");
+  EXPECT_EQ(text_of(first.findings), "");
+  const AccessFinding finding = expect_found(FindingKind::BlockRace, "in", kernel("200"), grid(32, 128));
+  EXPECT_EQ(finding.element, 200);
+  expect_nothing(kernel("n - 1"), grid(32, 128));
+}
+
+TEST(Alignment, AVectorAtAnOddElementIsFoundBehindTheFirstBlockToo) {
+  auto kernel = [](const std::string& offset) {
+    return R"(
+typedef int vector __attribute__((ext_vector_type(2)));
+__global__ void k(int* in, int* out, int n) {
+  int t = blockIdx.x * 128 + threadIdx.x;
+  vector v = *(vector*)(in + 2 * t + (blockIdx.x == 9) * )" +
+           offset + R"();
+  out[t] = v.x + v.y;
+})";
+  };
+  expect_nothing(kernel("2"), grid(16, 128));
+  expect_found(FindingKind::Misaligned, "", kernel("1"), grid(16, 128));
 }
 
 TEST(Bounds, AThreadsOwnArraysAreItsOwn) {

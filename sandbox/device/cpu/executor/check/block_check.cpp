@@ -38,13 +38,14 @@ BlockCheck::BlockCheck(CheckedMemory& memory, const LaunchState& launch)
       shared_(shared_bytes_ / kGranule + 1) {}
 
 void BlockCheck::begin(kl_block& block, uint64_t index) {
+  if (block_) memory_.block_ended();
   block_ = &block;
   shared_begin_ = reinterpret_cast<uint64_t>(block.shared);
   number_ = Moment::block_number(index);
   std::memset(block.shared, kRubbish[index % std::size(kRubbish)], shared_bytes_);
   for (uint32_t thread = 0; thread < launch_.threads; ++thread) {
-    epochs_[thread] = 0, clocks_[thread] = 0;
-    seen_[thread].fill(0);
+    epochs_[thread] = 0;
+    forget_lanes(thread);
     place(thread);
   }
   released_.fill(0), acquired_.fill(0);
@@ -107,7 +108,7 @@ void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t b
   }
   if (address - site.begin >= site.bytes) {
     if (address - shared_begin_ < kSharedSpacing) return access_shared(current, 0, shared_bytes_);
-    if (!memory_.find(site, address)) {
+    if (!memory_.find(site, address, bytes)) {
       if (!memory_.is_forbidden(address)) return;  // A local array, a parameter, a table of the code.
       current.object = &memory_;
       return report(current, FindingKind::OutOfBounds, address);
@@ -116,6 +117,7 @@ void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t b
   current.object = site.cells, current.object_begin = site.begin, current.written = site.written;
   if (const uint64_t end = site.begin + site.bytes; address + bytes > end)
     return report(current, FindingKind::OutOfBounds, end);
+  if (memory_.reads_plainly(site)) return;
   synchronise(current);
   const uint64_t first = site.begin / kGranule * kGranule;
   auto* cells = static_cast<Cell*>(site.cells);
@@ -206,14 +208,20 @@ bool BlockCheck::stores_what_is_there(const Current& current) const {
 }
 
 void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
-  if (site.flags & KL_SITE_NAMED) {
-    named_barriers_ = true;
-    return;
-  }
   const uint32_t me = thread.linear, epoch = epochs_[me];
-  Wait& wait = waits_[epoch % waits_.size()];
-  if (wait.epoch != epoch) {
-    wait = {epoch, me, &site};
+  const Wait& wait = waits_[epoch % waits_.size()];
+  if ((wait.epoch != epoch || wait.site != &site) && !meet(me, site)) return;
+  epochs_[me] = epoch + 1;
+  forget_lanes(me);
+  place(me);
+}
+
+/// The first of its block at a barrier, or at another than the first was; false: it is none of all threads.
+[[gnu::noinline]] bool BlockCheck::meet(uint32_t me, kl_site& site) {
+  if (site.flags & KL_SITE_NAMED) return named_barriers_ = true, false;
+  Wait& wait = waits_[epochs_[me] % waits_.size()];
+  if (wait.epoch != epochs_[me]) {
+    wait = {epochs_[me], me, &site};
   } else if (wait.site != &site && !named_barriers_ &&
              (wait.site->column != site.column || std::strcmp(wait.site->place, site.place) != 0) &&
              memory_.is_news(FindingKind::DivergentBarrier, nullptr, 0, 0)) {
@@ -222,9 +230,7 @@ void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
     finding.access = describe(me, number_, &site), finding.other = describe(wait.thread, number_, wait.site);
     memory_.add(std::move(finding));
   }
-  epochs_[me] = epoch + 1, clocks_[me] = 0;
-  seen_[me].fill(0);
-  place(me);
+  return true;
 }
 
 void BlockCheck::join(uint32_t warp, uint32_t lanes) {

@@ -44,6 +44,11 @@ class BlockCheck {
   void synchronise(const Current& current);
   bool stores_what_is_there(const Current& current) const;
   void place(uint32_t thread) { moments_[thread] = Moment::of(thread, epochs_[thread], clocks_[thread], number_); }
+  bool meet(uint32_t me, kl_site& site);
+  void forget_lanes(uint32_t thread) {
+    if (clocks_[thread] == 0) return;  // It has met none.
+    clocks_[thread] = 0, seen_[thread].fill(0);
+  }
   void report(const Current& current, FindingKind kind, uint64_t address, Access before = {});
   std::string object_name(const Current& current) const;
   CheckedAccess describe(uint32_t linear, uint32_t block, const kl_site* site) const;
@@ -57,9 +62,9 @@ class BlockCheck {
   uint32_t number_ = 0;
   std::array<uint64_t, 1024> moments_;
   std::array<uint32_t, 1024> epochs_;
-  std::array<uint8_t, 1024> clocks_;
+  std::array<uint8_t, 1024> clocks_{};
   /// [thread][lane]: what that lane of its warp did before this clock is ordered before what the thread does.
-  std::array<std::array<uint8_t, KL_WARP_SIZE>, 1024> seen_;
+  std::array<std::array<uint8_t, KL_WARP_SIZE>, 1024> seen_{};
   std::array<uint64_t, KL_WARP_SIZE> released_, acquired_;  ///< As CheckedMemory's, by warp.
   bool named_barriers_ = false;  ///< Threads of the block may be ordered in ways that are not followed.
   struct Wait {

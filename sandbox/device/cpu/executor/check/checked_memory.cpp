@@ -12,11 +12,12 @@ namespace {
 
 constexpr size_t kMostFindings = 32;
 
-std::atomic<uint64_t> checks{0};
+std::atomic<uint64_t> launches{0};
 
 }  // namespace
 
-CheckedMemory::CheckedMemory(CheckedExtents extents) : number_(++checks), forbidden_(std::move(extents.forbidden)) {
+CheckedMemory::CheckedMemory(CheckedExtents extents)
+    : follow_all_reads_(extents.follow_all_reads), forbidden_(std::move(extents.forbidden)) {
   std::ranges::sort(forbidden_);
   std::ranges::sort(extents.objects, {}, &CheckedObject::begin);
   for (CheckedObject& extent : extents.objects) {
@@ -34,7 +35,11 @@ CheckedMemory::~CheckedMemory() {
 }
 
 bool CheckedMemory::begin_launch(uint64_t blocks) {
+  // Sites are numbered anew, so that those of earlier launches need not be there any more.
+  number_ = ++launches, sites_.assign(1, nullptr), known_.clear();
+  changed_ = trusts_ = false;
   for (Object& object : objects_) {
+    object.changed = object.plainly_read = false;
     if (object.cells) continue;
     void* cells =
         mmap(nullptr, object.cell_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -52,18 +57,40 @@ bool CheckedMemory::begin_launch(uint64_t blocks) {
   return true;
 }
 
+void CheckedMemory::end_launch() {
+  for (kl_site* site : sites_)
+    if (site) site->plain_count = 0;
+}
+
+/// What sites remember of their objects is asked again.
+void CheckedMemory::trust_reads() {
+  trusts_ = true;
+  for (kl_site* site : sites_)
+    if (site) site->bytes = 0;
+}
+
 void CheckedMemory::forget_accesses() {
   for (Object& object : objects_)
     if (object.cells) madvise(object.cells, object.cell_bytes(), MADV_DONTNEED);
 }
 
-bool CheckedMemory::find(kl_site& site, uint64_t address) {
+bool CheckedMemory::find(kl_site& site, uint64_t address, uint64_t bytes) {
   auto next = std::ranges::upper_bound(objects_, address, {}, [](const Object& object) { return object.extent.begin; });
   if (next == objects_.begin()) return false;
   Object& object = *std::prev(next);
   if (address - object.extent.begin >= object.extent.bytes) return false;
   site.begin = object.extent.begin, site.bytes = object.extent.bytes, site.cells = object.cells;
   site.written = object.written.empty() ? nullptr : object.written.data();
+  site.plain_count = 0;
+  if (site.flags & KL_SITE_WRITE) {
+    object.changed = changed_ = true;
+    if (object.plainly_read && not_checked_.empty())
+      not_checked_ = "it began to write to " + object.extent.name + " after other blocks had read it";
+  } else if (trusts_ && !object.changed && !site.written && is_listed(site) && site.bytes >= bytes &&
+             !(site.flags & (KL_SITE_STRONG | KL_SITE_VOLATILE | KL_SITE_ACQUIRE)) && site.begin % site.align == 0) {
+    site.plain_begin = site.begin, site.plain_count = (site.bytes - bytes) / site.align + 1;
+    object.plainly_read = true;
+  }
   return true;
 }
 
@@ -84,7 +111,7 @@ std::pair<std::string, uint64_t> CheckedMemory::nearest(uint64_t address) const 
 
 void CheckedMemory::number(kl_site& site) {
   const bool last = sites_.size() > Moment::kMostSites;
-  site.owner = number_, site.bytes = 0;
+  site.owner = number_, site.bytes = 0, site.plain_count = 0;
   site.mark = Access::mark(last ? 0 : uint32_t(sites_.size()), site.flags & KL_SITE_STRONG);
   if (!last) sites_.push_back(&site);
 }

@@ -22,12 +22,22 @@ class CheckedMemory {
     Cell* cells = nullptr;         ///< From its first granule on.
     uint64_t first = 0;            ///< Address of that granule.
     std::vector<uint8_t> written;  ///< Per granule, over launches; of an `unwritten` object.
+    bool changed = false;          ///< In this launch.
+    bool plainly_read = false;     ///< Some of its reads were not followed in this launch.
     uint64_t cell_bytes() const {
       return ((extent.begin + extent.bytes - first + kGranule - 1) / kGranule) * sizeof(Cell);
     }
   };
   /// Before a launch: what earlier ones did is ordered before it. False: no memory for the shadow.
   bool begin_launch(uint64_t blocks);
+  /// Before the image may go: sites of this launch are as if they had never run.
+  void end_launch();
+  /// A block has ended, and its writes have shown what the kernel writes to. From then on reads of objects to which
+  /// nothing has been written in this launch are not followed: they can be in conflict with nothing. Should something
+  /// be written there after all, not_checked() says so.
+  void block_ended() {
+    if (changed_ && !trusts_ && !follow_all_reads_) trust_reads();
+  }
   /// All blocks have come to one point: nothing before it is in conflict with what follows.
   void forget_accesses();
 
@@ -36,8 +46,11 @@ class CheckedMemory {
   void own(kl_site& site) {
     if (!owns(site)) number(site);
   }
-  /// Lets `site` remember the object that holds `address`; false: none does. EXPECTS: the site is owned.
-  bool find(kl_site& site, uint64_t address);
+  /// Lets `site`, whose accesses have `bytes` bytes, remember the object that holds `address`; false: none does.
+  /// EXPECTS: the site is owned.
+  bool find(kl_site& site, uint64_t address, uint64_t bytes);
+  /// Whether reads by the site of the object that it remembers are in order if they are within it.
+  static bool reads_plainly(const kl_site& site) { return site.plain_count != 0; }
   /// Whether `address` is memory that belongs to no object though it is placed.
   bool is_forbidden(uint64_t address) const;
   /// The name of the object nearest to `address`, and the address where it begins.
@@ -57,10 +70,15 @@ class CheckedMemory {
 
  private:
   void number(kl_site& site);
-  const uint64_t number_;        ///< Of all checks of the process; from 1.
-  std::vector<Object> objects_;  ///< By address.
+  /// Not so of those behind the last number that there is.
+  bool is_listed(const kl_site& site) const { return Access(0, site.mark).site() != 0; }
+  void trust_reads();
+  uint64_t number_ = 0;  ///< Of all checked launches of the process; from 1.
+  const bool follow_all_reads_;
+  bool changed_ = false, trusts_ = false;  ///< Of this launch: something was written; see block_ended().
+  std::vector<Object> objects_;            ///< By address.
   std::vector<std::pair<uint64_t, uint64_t>> forbidden_;
-  std::vector<const kl_site*> sites_{nullptr};
+  std::vector<kl_site*> sites_{nullptr};
   std::set<std::tuple<FindingKind, const void*, uint32_t, uint32_t>> known_;
   std::vector<AccessFinding> findings_;
   std::string not_checked_;

@@ -9,6 +9,7 @@
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/services.h"
@@ -122,10 +123,48 @@ class FunctionChecks {
     IRBuilder<> builder(&at);
     Value *low = builder.getInt64(0), *high = low;
     if (value && split(builder, *value, low, high)) flags |= KL_SITE_VALUE;
-    Constant* site = site_of(at, shared_variable(objects), align, flags);
+    const CallInst* shared = shared_variable(objects);
+    Constant* site = site_of(at, shared, align, flags);
+    Value* thread = DeviceModule::thread_of(function_);
+    bytes = builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty());
+    constexpr uint32_t kFollowed = KL_SITE_WRITE | KL_SITE_STRONG | KL_SITE_VOLATILE | KL_SITE_ACQUIRE;
+    if (isa<ConstantInt>(bytes) && !shared && !(flags & kFollowed))
+      builder.CreateCall(plain_read(align), {thread, pointer, bytes, site});
+    else call_service(builder, Service::check_access, {thread, pointer, bytes, site, low, high});
+  }
+
+  /// (thread, pointer, bytes, site): asks about a read only if the site does not say that it is in order. A function
+  /// that is inlined behind the scheduling of kernels, which so sees no branches that the source does not have.
+  Function* plain_read(Align align) {
+    const std::string name = "kl.plain_read." + std::to_string(align.value());
+    if (Function* known = module_.getFunction(name)) return known;
+    LLVMContext& context = module_.getContext();
+    Type *pointer = PointerType::get(context, 0), *wide = Type::getInt64Ty(context);
+    auto* type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer, wide, pointer}, false);
+    Function* made = Function::Create(type, GlobalValue::InternalLinkage, name, module_);
+    made->addFnAttr(Attribute::AlwaysInline);
+    made->addFnAttr(Attribute::NoUnwind);
+    BasicBlock* entry = BasicBlock::Create(context, "entry", made);
+    BasicBlock* asks = BasicBlock::Create(context, "asks", made);
+    BasicBlock* done = BasicBlock::Create(context, "done", made);
+    IRBuilder<> builder(entry);
+    auto field = [&](uint64_t offset) {
+      return builder.CreateLoad(wide, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), made->getArg(3), offset));
+    };
+    Value* offset =
+        builder.CreateSub(builder.CreatePtrToInt(made->getArg(1), wide), field(offsetof(kl_site, plain_begin)));
+    // Rotated, so that one that is misaligned is larger than any count.
+    Value* index = builder.CreateIntrinsic(Intrinsic::fshr, {wide}, {offset, offset, builder.getInt64(Log2(align))});
+    builder.CreateCondBr(builder.CreateICmpULT(index, field(offsetof(kl_site, plain_count))), done, asks,
+                         MDBuilder(context).createLikelyBranchWeights());
+    builder.SetInsertPoint(asks);
+    Value* none = builder.getInt64(0);
     call_service(builder, Service::check_access,
-                 {DeviceModule::thread_of(function_), pointer, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty()),
-                  site, low, high});
+                 {made->getArg(0), made->getArg(1), made->getArg(2), made->getArg(3), none, none});
+    builder.CreateBr(done);
+    builder.SetInsertPoint(done);
+    builder.CreateRetVoid();
+    return made;
   }
 
   /// The value's bytes as two words; false if it has more, or no such form.
@@ -177,7 +216,7 @@ class FunctionChecks {
     Constant* site = ConstantStruct::getAnon(
         {text(place_of(at)), variable ? text(variable->name) : none, word(variable ? variable->offset : 0),
          word(variable ? variable->bytes : 0), word(line ? line.getCol() : 0), word(align.value()), word(flags),
-         wide(0), wide(0), wide(0), wide(0), none, none});
+         wide(0), wide(0), wide(0), wide(0), none, none, wide(0), wide(0)});
     return new GlobalVariable(module_, site->getType(), false, GlobalValue::PrivateLinkage, site, "kl.site");
   }
 
