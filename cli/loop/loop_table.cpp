@@ -11,7 +11,7 @@
 #include "core/base/result.h"
 #include "core/base/shown/outside_text.h"
 #include "core/base/words.h"
-#include "core/model/distinct_names.h"
+#include "core/model/kernel/distinct_names.h"
 #include "core/model/kernel_key.h"
 
 namespace kernelift::cli {

@@ -5,7 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/model/capture.h"
-#include "core/model/distinct_names.h"
+#include "core/model/kernel/distinct_names.h"
 
 namespace kernelift::record {
 

@@ -1,5 +1,5 @@
 // See distinct_names.h.
-#include "core/model/distinct_names.h"
+#include "core/model/kernel/distinct_names.h"
 
 #include "core/model/kernel_key.h"
 
