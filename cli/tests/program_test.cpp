@@ -188,6 +188,15 @@ TEST(Build, LogsCommandsThatACompilerCacheCouldAnswer) {
   }
 }
 
+TEST(Build, PrintsOneDocumentAlsoOfABuildThatFails) {
+  SlotFolder folder;
+  auto build = [&](const char* command) {
+    return run({"build", "--json", "--device", "cpu", "--state", "state", "--", command}, folder.path());
+  };
+  EXPECT_THAT(build("true"), AllOf(HasSubstr("kernelift-build"), Not(HasSubstr("kernelift-error"))));
+  EXPECT_THAT(build("false"), AllOf(HasSubstr("kernelift-error"), Not(HasSubstr("kernelift-build"))));
+}
+
 TEST(Tune, RecordsThatItUsedTheCpuDeviceIfNoDeviceWasNamed) {
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "this machine has a GPU, which would be used";
   sandbox::MepFixture fixture = sandbox::scale_mep(1000);

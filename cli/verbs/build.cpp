@@ -110,6 +110,8 @@ Result<Exit> run(const Context& context, const Options& request) {
   Logged after = read_log(log);
   bool logged = after.commands > 0 && (after.commands != before.commands || after.written != before.written);
 
+  if (guard.interrupted()) return Error{"interrupted; the build command " + outcome.describe(), Exit::Interrupted};
+  if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
   if (context.json) {
     Json document = artefact("kernelift-build", 1, 1);
     document["command"] = command;
@@ -120,8 +122,6 @@ Result<Exit> run(const Context& context, const Options& request) {
     document["commands_logged"] = after.commands;
     context.emit(document);
   }
-  if (guard.interrupted()) return Error{"interrupted; the build command " + outcome.describe(), Exit::Interrupted};
-  if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
   if (!logged)
     context.note(
         watch

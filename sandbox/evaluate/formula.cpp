@@ -13,9 +13,9 @@ Result<FieldEquality> formula_of(const Mep& mep, const std::filesystem::path& fo
   ProcessorCheck runner(mep, folder, {}, baseline);
   Candidate itself;
   itself.source = baseline.source;
-  const auto most =
-      std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(kProcessorFieldSeconds));
-  return runner.formula(itself, baseline.reply, Deadline::clock::now() + most, SharedEra::kAlways);
+  // For starting and compiling, too: a run has a limit of its own (kFieldLimit).
+  constexpr std::chrono::seconds kMost(60);
+  return runner.formula(itself, baseline.reply, Deadline::clock::now() + kMost, SharedEra::kAlways);
 }
 
 }  // namespace kernelift::sandbox

@@ -146,7 +146,7 @@ uint64_t field_apply(kl_thread* thread, uint64_t function, uint64_t a, uint64_t 
   return field ? field->memory().apply(function, a, b, *site) : 0;
 }
 void field_decide(kl_thread* thread, kl_field_site* site) {
-  if (BlockNumbers* field = field_of(thread)) field->memory().decide(*site);
+  if (BlockNumbers* field = field_of(thread)) field->memory().note_float(), field->memory().decide(*site);
 }
 uint32_t field_constants_meant(kl_thread* thread, const uint64_t* constants, uint64_t count) {
   BlockNumbers* field = field_of(thread);

@@ -103,6 +103,17 @@ TEST(FieldRun, ConstantsThatDifferInRoundingAreOneIfWhatWasMeantCounts) {
   EXPECT_NE(element("a[i] * 3.14159265f").report.constants, element("a[i] + 2.71828183f").report.constants);
 }
 
+TEST(FieldRun, FloatsThatMemoryKnowsOnlyAsIntegersAreFloats) {
+  auto has_floats = [](const std::string& body) { return run_in_field(kernel(body)).report.floats; };
+  const std::string pair =
+      "long long w = ((const long long*)a)[i / 2]; float x = __builtin_bit_cast(float, int(w)), "
+      "y = __builtin_bit_cast(float, int(w >> 32)); ";
+  EXPECT_TRUE(has_floats(pair + "if (x - y > 1.0f) ((int*)out)[i] = 3;"));
+  EXPECT_TRUE(has_floats(pair + "((int*)out)[i] = __builtin_bit_cast(int, x * y);"));
+  EXPECT_FALSE(has_floats("((int*)out)[i] = ((const int*)a)[i];"));
+  EXPECT_FALSE(has_floats("((int*)out)[i] = ((const int*)a)[i] & 255;"));
+}
+
 TEST(FieldRun, AComparisonIsNamedWithItsLine) {
   EXPECT_EQ(element("a[i] > b[i] ? a[i] : b[i] * 2").report.decided, "the comparison at test.cu:3");
   EXPECT_EQ(element("a[(int)b[i]]").report.decided, "the conversion to an integer at test.cu:3");

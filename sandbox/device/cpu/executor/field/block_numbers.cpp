@@ -100,6 +100,8 @@ uint64_t BlockNumbers::load_word(const void* pointer, kl_field_site& site) {
 void BlockNumbers::store_word(const void* pointer, uint64_t state, kl_field_site& site) {
   const uint64_t address = address_of(pointer);
   if (address % kWord != 0) return touch(pointer, kWord, true, site), memory_.decide(site);
+  const Kind kind = FieldState::from(state).kind();
+  if (kind == Kind::Float || kind == Kind::Double) memory_.note_float();
   word(address, site).state = state;
 }
 

@@ -60,11 +60,13 @@ FieldWord FieldMemory::find(uint64_t address, kl_field_site& site) {
 }
 
 uint64_t FieldMemory::apply(uint64_t function, uint64_t a, uint64_t b, const kl_field_site& site) {
+  note_float();
   if (report_.function.empty()) report_.function = named(site);
   return prime_field::drawn(prime_field::drawn(seed_ ^ kFunctions, function) ^ a, b);
 }
 
 uint64_t FieldMemory::divide(uint64_t a, uint64_t b) {
+  note_float();
   report_.divisions_by_zero += b == 0;
   return prime_field::multiply(a, prime_field::inverse(b));
 }
