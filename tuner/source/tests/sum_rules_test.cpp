@@ -217,7 +217,8 @@ TEST(GridStride, WalksOverAllElementsWithFewerBlocks) {
   EXPECT_EQ(text,
             "__global__ void k(const float *x, float *out, int n) {\n  float out_part = 0;\n"
             "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
-            "  if (i < n) out_part += x[i];\n  }\n  if (out_part != 0) atomicAdd(out, out_part);\n}\n");
+            "  if (i < n) out_part += x[i];\n  }\n  if (blockIdx.x * blockDim.x + threadIdx.x < n) atomicAdd(out, "
+            "out_part);\n}\n");
   auto found = offers("grid_stride", kDot, {{"factor", 4}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].launch.at("gx").text(), "ceil_div(gx, 4)");
@@ -241,7 +242,7 @@ TEST(RegisterPrivatisation, GathersWhatAThreadAddsInALoop) {
               HasSubstr("  int count_part = 0;\n  float c_part = 0;\n  for (int j = i; j < n; j += 64) {\n"
                         "    if (a[j] > 0) count_part += 1;\n    c_part += a[j];\n  }\n"
                         "  if (count_part != 0) atomicAdd(&count[3], count_part);\n"
-                        "  if (c_part != 0) atomicAdd(c, c_part);\n"));
+                        "  if (i < n) atomicAdd(c, c_part);\n"));
 }
 
 TEST(RegisterPrivatisation, LeavesWhatIsReadOrMoves) {

@@ -7,7 +7,7 @@
 //   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
 //     if (i < n) total_part += x[i];
 //   }
-//   if (total_part != 0) atomicAdd(total, total_part);
+//   if (blockIdx.x * blockDim.x + threadIdx.x < n) atomicAdd(total, total_part);
 // Loads stay coalesced, and any number of blocks does all the work. (block_coarsening gives a block its neighbours.)
 #include <clang/AST/Expr.h>
 
@@ -70,7 +70,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (bound.empty() || type.empty() || value.empty() || !end) continue;
     std::set<const clang::VarDecl*> changed;
     for (auto* statement : part->statements) changed.merge(changed_within(statement));
-    auto sums = PrivateSums::of(source, part->statements, changed, indent);
+    auto sums = PrivateSums::of(source, part->statements, changed, indent, value + " < " + bound);
     Opportunity opportunity;
     opportunity.place = "blocks along " + along_axis;
     opportunity.divide_grid(axis, factor);

@@ -18,8 +18,10 @@ struct PrivateSums {
 
   /// Of the additions in statements that a loop repeats whose counter is among `changed`, with all else that the loop
   /// changes. Addresses stay the same in the loop, and nothing else there names the memory.
+  /// `has_work`: a condition for the loop to have iterations, behind it; empty: none is known.
   static PrivateSums of(const KernelSource& source, const std::vector<const clang::Stmt*>& repeated,
-                        const std::set<const clang::VarDecl*>& changed, const std::string& indent);
+                        const std::set<const clang::VarDecl*>& changed, const std::string& indent,
+                        const std::string& has_work);
 };
 
 /// The name of a type of which atomicAdd adds numbers; empty for other types.

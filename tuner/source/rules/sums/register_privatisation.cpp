@@ -4,13 +4,17 @@
 // becomes
 //   float total_part = 0;
 //   for (int i = …; i < n; i += stride) total_part += x[i];
-//   if (total_part != 0) atomicAdd(total, total_part);
+//   if (… < n) atomicAdd(total, total_part);
+// A thread without iterations leaves the memory alone, as it did. Where values in memory decide whether it adds
+// anything, it asks `total_part != 0`.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
 
+#include "tuner/source/rules/loop_range.h"
 #include "tuner/source/rules/sums/private_sums.h"
+#include "tuner/source/rules/threads/block_index.h"
 
 namespace kernelift::tuner {
 
@@ -23,12 +27,52 @@ std::string added_type(const KernelSource& source, clang::QualType type) {
   return {};
 }
 
+namespace {
+
+/// The condition depends on positions and sizes alone, by its text.
+bool is_of_positions(const clang::Expr* condition, const std::set<const clang::VarDecl*>& assigned) {
+  return !accesses_memory({condition}) && std::ranges::all_of(variables_in(condition), [&](auto* variable) {
+    return llvm::isa<clang::ParmVarDecl>(variable) ||
+           (variable->getInit() && !accesses_memory({variable->getInit()}) && !assigned.contains(variable));
+  });
+}
+
+/// Whether values in memory decide if a thread adds anything, so that it may have to leave the memory alone.
+bool depends_on_values(const KernelSource& source, const clang::Stmt* addition,
+                       const std::vector<const clang::Stmt*>& repeated) {
+  std::set<const clang::VarDecl*> assigned;
+  bool leaves = false;
+  for (auto* statement : repeated)
+    walk(statement, [&](const clang::Stmt* inner) {
+      auto* set = llvm::dyn_cast<clang::BinaryOperator>(inner);
+      if (set && set->getOpcode() == clang::BO_Assign) assigned.insert(variable_of(set->getLHS()));
+      leaves |= llvm::isa<clang::ContinueStmt, clang::BreakStmt>(inner);
+      return true;
+    });
+  auto decides = [&](const clang::Expr* condition) { return condition && !is_of_positions(condition, assigned); };
+  for (auto* statement : repeated)
+    if (auto* guard = llvm::dyn_cast<clang::IfStmt>(statement);
+        guard && only_returns(guard->getThen()) && decides(guard->getCond()))
+      return true;
+  if (leaves) return true;
+  for (const clang::Stmt* up = source.parent(addition); up; up = source.parent(up)) {
+    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(up); branch && decides(branch->getCond())) return true;
+    if (auto* loop = llvm::dyn_cast<clang::ForStmt>(up); loop && decides(loop->getCond())) return true;
+    if (llvm::isa<clang::WhileStmt, clang::DoStmt, clang::SwitchStmt, clang::ConditionalOperator>(up)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const clang::Stmt*>& repeated,
-                            const std::set<const clang::VarDecl*>& changed, const std::string& indent) {
+                            const std::set<const clang::VarDecl*>& changed, const std::string& indent,
+                            const std::string& has_work) {
   struct Sum {
     std::string address, type, name;
     const clang::VarDecl* memory = nullptr;
     size_t mentions = 0;
+    bool by_values = true;  ///< Of all its additions.
     std::vector<TextEdit> edits;
   };
   std::vector<Sum> sums;
@@ -71,6 +115,7 @@ PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const 
       sums.push_back({.address = spelled, .type = type, .name = name, .memory = memory, .edits = {}});
       known = sums.end() - 1;
     }
+    known->by_values &= depends_on_values(source, call, repeated);
     walk(address, [&](const clang::Stmt* part) {
       auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(part);
       known->mentions += reference && reference->getDecl() == memory;
@@ -93,7 +138,8 @@ PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const 
     for (auto& other : sums) own += other.memory == sum.memory ? other.mentions : 0;
     if (own != mentions[sum.memory]) continue;
     found.before += sum.type + " " + sum.name + " = 0;\n" + indent;
-    found.after += indent + "if (" + sum.name + " != 0) atomicAdd(" + sum.address + ", " + sum.name + ");\n";
+    const std::string condition = sum.by_values || has_work.empty() ? sum.name + " != 0" : has_work;
+    found.after += indent + "if (" + condition + ") atomicAdd(" + sum.address + ", " + sum.name + ");\n";
     found.edits.insert(found.edits.end(), sum.edits.begin(), sum.edits.end());
   }
   return found;
@@ -116,7 +162,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!begin || !end || leaves || has_barrier(loop) || !llvm::isa_and_nonnull<clang::CompoundStmt>(outer) ||
         !source.first_on_line(begin->begin))
       continue;
-    auto sums = PrivateSums::of(source, {loop}, changed_within(loop), source.indentation(begin->begin));
+    auto sums = PrivateSums::of(source, {loop}, changed_within(loop), source.indentation(begin->begin),
+                                has_iterations(source, loop));
     if (sums.edits.empty()) continue;
     Opportunity opportunity;
     opportunity.place = source.name(loop);
