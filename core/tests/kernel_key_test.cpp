@@ -1,5 +1,6 @@
 // Canonical keys: all compilers' spellings of one entity have one key.
 #include "core/model/kernel_key.h"
+#include "core/model/kernel/distinct_names.h"
 
 #include <gtest/gtest.h>
 

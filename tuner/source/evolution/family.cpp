@@ -13,19 +13,21 @@ struct RuleFamily {
   Family family;
 };
 constexpr RuleFamily kRules[] = {
-    {"scalar_promotion", Family::Memory},      {"shared_tiling", Family::Memory},
-    {"restrict_pointers", Family::Memory},     {"pad_shared", Family::Memory},
-    {"constant_to_global", Family::Memory},    {"shared_privatisation", Family::Memory},
-    {"loop_to_grid", Family::Parallelism},     {"block_reduction", Family::Parallelism},
-    {"warp_reduction", Family::Parallelism},   {"warp_aggregation", Family::Parallelism},
-    {"block_merging", Family::Parallelism},    {"block_coarsening", Family::Parallelism},
-    {"swap_block_axes", Family::Parallelism},  {"launch_bounds", Family::Parallelism},
-    {"float_literals", Family::Arithmetic},    {"reciprocal", Family::Arithmetic},
-    {"modulo_to_compare", Family::Arithmetic}, {"fast_math", Family::Arithmetic},
-    {"double_to_float", Family::Arithmetic},   {"unroll", Family::Structure},
-    {"unroll_and_jam", Family::Structure},     {"stencil_register_tiling", Family::Memory},
-    {"stencil_shared_tiling", Family::Memory}, {"sliding_window", Family::Memory},
-    {"vectorised_accesses", Family::Memory},
+    {"scalar_promotion", Family::Memory},       {"shared_tiling", Family::Memory},
+    {"restrict_pointers", Family::Memory},      {"pad_shared", Family::Memory},
+    {"constant_to_global", Family::Memory},     {"shared_privatisation", Family::Memory},
+    {"loop_to_grid", Family::Parallelism},      {"block_reduction", Family::Parallelism},
+    {"warp_reduction", Family::Parallelism},    {"warp_aggregation", Family::Parallelism},
+    {"block_merging", Family::Parallelism},     {"block_coarsening", Family::Parallelism},
+    {"swap_block_axes", Family::Parallelism},   {"launch_bounds", Family::Parallelism},
+    {"float_literals", Family::Arithmetic},     {"reciprocal", Family::Arithmetic},
+    {"modulo_to_compare", Family::Arithmetic},  {"fast_math", Family::Arithmetic},
+    {"double_to_float", Family::Arithmetic},    {"unroll", Family::Structure},
+    {"unroll_and_jam", Family::Structure},      {"stencil_register_tiling", Family::Memory},
+    {"stencil_shared_tiling", Family::Memory},  {"sliding_window", Family::Memory},
+    {"vectorised_accesses", Family::Memory},    {"split_k", Family::Parallelism},
+    {"thread_to_warp", Family::Parallelism},    {"grid_stride", Family::Parallelism},
+    {"register_privatisation", Family::Memory}, {"multiple_accumulators", Family::Structure},
 };
 
 struct Words {

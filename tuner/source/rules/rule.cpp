@@ -62,6 +62,17 @@ std::optional<bool> spelled_in_whole_warps(const Mep& mep) {
   return all ? std::optional(true) : std::nullopt;
 }
 
+std::array<bool, 3> spelled_singly(const Mep& mep) {
+  std::array<bool, 3> single = {};
+  const auto sites = mep.all_launches();
+  for (size_t axis = 0; axis < 3; ++axis)
+    single[axis] = !sites.empty() && mep.unseen_launches.empty() && std::ranges::all_of(sites, [&](auto* site) {
+      auto &blocks = site->grid[axis], &threads = site->block[axis];
+      return blocks && blocks->is_constant(1) && threads && threads->is_constant(1);
+    });
+  return single;
+}
+
 /// Sets block_is_knob, and threads_text if all sites compute the same block from knobs alone and as recorded.
 void read_block(const Mep& mep, RuleContext& facts) {
   std::optional<Expression> threads;
@@ -183,6 +194,7 @@ RuleContext RuleContext::of(const Mep& mep) {
   read_block(mep, facts);
   facts.most_threads = spelled_threads(mep);
   facts.whole_warps = spelled_in_whole_warps(mep);
+  facts.single = spelled_singly(mep);
   facts.shared_pointers = pointers_shared_at_sites(mep);
   facts.launches = mep.instances.size();
   for (auto& instance : mep.instances) {
@@ -210,6 +222,9 @@ RuleContext RuleContext::launched_as(const Candidate& candidate) const {
     if (auto now = launch.evaluate(geometry, candidate.values); now.ok()) geometry = *now;
     else if (now = blocks.evaluate(geometry, candidate.values); now.ok()) geometry = *now;
   }
+  for (int axis = 0; axis < 3; ++axis)
+    facts.single[static_cast<size_t>(axis)] &=
+        launch.grid[axis].is_variable(kGridVariables[axis]) && launch.block[axis].is_variable(kBlockVariables[axis]);
   bool resized = false;
   for (int axis = 0; axis < 3; ++axis) resized |= !launch.block[axis].is_variable(kBlockVariables[axis]);
   if (!resized) return facts;
@@ -281,7 +296,10 @@ const std::vector<const Rule*>& all_rules() {
                                                  &kStencilSharedTiling,
                                                  &kLoopToGrid,
                                                  &kBlockReduction,
+                                                 &kThreadToWarp,
+                                                 &kSplitK,
                                                  &kWarpReduction,
+                                                 &kRegisterPrivatisation,
                                                  &kWarpAggregation,
                                                  &kSharedPrivatisation,
                                                  &kUnrollAndJam,
@@ -292,8 +310,10 @@ const std::vector<const Rule*>& all_rules() {
                                                  &kModuloToCompare,
                                                  &kVectorisedAccesses,
                                                  &kUnroll,
+                                                 &kMultipleAccumulators,
                                                  &kFastMath,
                                                  &kSwapBlockAxes,
+                                                 &kGridStride,
                                                  &kBlockCoarsening,
                                                  &kDoubleToFloat,
                                                  &kLaunchBounds,

@@ -2,6 +2,7 @@
 // rule's parameters. Rules check the preconditions that the text shows; verification decides whether a candidate is
 // correct. The edited text must compile. Rules compose, because each works on the text that the previous one produced.
 #pragma once
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -50,6 +51,8 @@ struct RuleContext {
   bool keep_grid = false;
   /// true: every launch site spells a multiple of 32 for the block's x size; false: one spells another size.
   std::optional<bool> whole_warps;
+  /// Every launch site spells one block and one thread along the axis.
+  std::array<bool, 3> single = {};
 
   Bound bound = Bound::Unknown;
   /// Gets a sentence where a rule was expected to apply and does not: "the loop over k: …"; may be empty.
@@ -108,7 +111,8 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared,
     kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
     kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling,
-    kBlockReduction, kStencilRegisterTiling, kSlidingWindow, kVectorisedAccesses, kStencilSharedTiling;
+    kBlockReduction, kStencilRegisterTiling, kSlidingWindow, kVectorisedAccesses, kSplitK, kMultipleAccumulators,
+    kThreadToWarp, kGridStride, kRegisterPrivatisation, kStencilSharedTiling;
 const std::vector<const Rule*>& all_rules();
 /// nullptr: no rule has that name.
 const Rule* find_rule(std::string_view name);

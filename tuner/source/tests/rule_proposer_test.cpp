@@ -141,7 +141,7 @@ TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
   RuleProposer proposer(facts(), arguments());
   std::vector<std::string> texts;
   // Speed grows with the text's length, so that the fastest candidates are always many edits from the original.
-  for (int64_t id = 2; id < 120; ++id) {
+  for (int64_t id = 2; id < 160; ++id) {
     auto proposals = proposer.propose(history, 1);
     if (proposals.empty()) break;
     texts.push_back(proposals[0].candidate.source);

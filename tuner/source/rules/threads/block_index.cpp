@@ -180,6 +180,28 @@ bool others_read_indices(const KernelSource& source) {
   });
 }
 
+std::optional<int> idle_axis(const KernelSource& source, const RuleContext& facts, const clang::Stmt* body) {
+  std::set<char> used;
+  auto look = [&](const clang::Stmt* root) {
+    walk(root, [&](const clang::Stmt* statement) {
+      if (auto builtin = builtin_of(statement)) used.insert(builtin->second);
+      return true;
+    });
+  };
+  look(body);
+  for (auto* function : source.functions())
+    if (!function->hasAttr<clang::CUDAGlobalAttr>()) look(function->getBody());
+  for (int axis : {1, 2})
+    if (!used.contains(kAxisNames[axis][0]) && !used.contains(0) &&
+        std::ranges::all_of(facts.geometries, [&](auto& geometry) {
+          return along(geometry.grid, axis) == 1 && along(geometry.block, axis) == 1;
+        }))
+      return axis;
+  return std::nullopt;
+}
+
+bool fills_device(const Geometry& geometry) { return geometry.grid.count() * geometry.block.count() >= 1 << 18; }
+
 std::string neighbouring_block(std::string index, int axis, int64_t count, const std::string& number) {
   std::string block = std::string("blockIdx.") + kAxisNames[axis];
   size_t at = index.find(block);
@@ -273,43 +295,53 @@ std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSour
   return good ? std::optional(edits) : std::nullopt;
 }
 
-std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
-                                   const clang::FunctionDecl* kernel, int axis, int64_t factor) {
+std::optional<RepeatedPart> RepeatedPart::of(const KernelSource& source, const clang::FunctionDecl* kernel, int axis) {
   auto* body = llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody());
   auto close = body ? source.offset(body->getRBracLoc()) : std::nullopt;
   if (!close || has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos ||
       keeps_addresses(source, body))
-    return {};
+    return std::nullopt;
   auto place = global_index(source, kernel, axis);
-  if (!place || place->block_only || !place->declared) return {};
+  if (!place || place->block_only || !place->declared) return std::nullopt;
   auto* declaration = place->statement;
-  auto* index = place->variable;
+  RepeatedPart part{.index = std::move(*place), .close = *close};
   std::vector<const clang::Stmt*> statements(body->body_begin(), body->body_end());
-  size_t at = first_repeatable(
-      statements,
-      static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin()));
-  auto begin = source.span(statements[at]), init = source.span(place->value);
-  if (!begin || !source.first_on_line(begin->begin) || !changed_parameters(statements, at).empty()) return {};
-
-  bool guarded = false, changes = false, after = false;
-  for (auto* statement : body->body()) {
-    if (!after) {
-      after = statement == declaration;
-      continue;
-    }
-    changes |= changed_within(statement).contains(index);
-    walk(statement, [&](const clang::Stmt* inner) {
+  const auto of_index =
+      static_cast<size_t>(std::find(statements.begin(), statements.end(), declaration) - statements.begin());
+  const size_t at = first_repeatable(statements, of_index);
+  auto begin = source.span(statements[at]);
+  if (!begin || !source.first_on_line(begin->begin) || !changed_parameters(statements, at).empty()) return std::nullopt;
+  part.begin = begin->begin,
+  part.statements.assign(statements.begin() + static_cast<std::ptrdiff_t>(at), statements.end());
+  bool guarded = false, changes = false;
+  for (size_t after = of_index + 1; after < statements.size(); ++after) {
+    changes |= changed_within(statements[after]).contains(part.index.variable);
+    walk(statements[after], [&](const clang::Stmt* inner) {
       if (auto* branch = llvm::dyn_cast<clang::IfStmt>(inner))
-        guarded |= variables_in(branch->getCond()).contains(index);
+        guarded |= variables_in(branch->getCond()).contains(part.index.variable);
       return true;
     });
   }
-  auto returns = continue_instead_of_return(source, body, begin->begin);
+  auto returns = continue_instead_of_return(source, body, part.begin);
+  if (changes || !returns || !guarded || !source.span(part.index.value)) return std::nullopt;
+  part.returns = std::move(*returns);
+  return part;
+}
+
+TextEdit RepeatedPart::closing(const KernelSource& source, const std::string& after) const {
+  const bool own_line = source.first_on_line(close);
+  const size_t where = own_line ? source.line_begin(close) : close;
+  return {where, where, own_line ? source.indentation(begin) + "}\n" + after : "} " + after};
+}
+
+std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext& facts,
+                                   const clang::FunctionDecl* kernel, int axis, int64_t factor) {
+  auto part = RepeatedPart::of(source, kernel, axis);
   bool useful = std::any_of(facts.geometries.begin(), facts.geometries.end(),
                             [&](auto& geometry) { return along(geometry.grid, axis) >= factor; });
-  if (changes || !returns || !useful || !guarded) return {};
-
-  std::string iteration = source.fresh_name("block_iteration"), indent = source.indentation(begin->begin),
+  if (!part || !useful) return {};
+  const Span init = *source.span(part->index.value);
+  std::string iteration = source.fresh_name("block_iteration"), indent = source.indentation(part->begin),
               count = std::to_string(factor);
   auto form = [&](bool keeps_grid) {
     Opportunity found;
@@ -320,15 +352,13 @@ std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext
     else
       found.effects = {idle_blocks(factor)},
       inside = "if (" + block + " >= gridDim." + kAxisNames[axis] + ") break;\n" + indent;
-    found.edits.push_back({begin->begin, begin->begin,
+    found.edits.push_back({part->begin, part->begin,
                            "for (int " + iteration + " = 0; " + iteration + " < " + count + "; ++" + iteration +
                                ") {\n" + indent + inside});
     found.edits.push_back(
-        {init->begin, init->end, neighbouring_block(source.spelled(place->value), axis, factor, iteration)});
-    found.edits.insert(found.edits.end(), returns->begin(), returns->end());
-    bool own_line = source.first_on_line(*close);
-    size_t where = own_line ? source.line_begin(*close) : *close;
-    found.edits.push_back({where, where, own_line ? indent + "}\n" : "} "});
+        {init.begin, init.end, neighbouring_block(source.spelled(part->index.value), axis, factor, iteration)});
+    found.edits.insert(found.edits.end(), part->returns.begin(), part->returns.end());
+    found.edits.push_back(part->closing(source));
     return found;
   };
   std::vector<Opportunity> all{form(false)};

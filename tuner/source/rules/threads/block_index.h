@@ -54,6 +54,14 @@ bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);
 /// Another function of the text, which the kernel may call, reads blockIdx or threadIdx.
 bool others_read_indices(const KernelSource& source);
 
+/// An axis, y or z, of whose index the kernel, with the functions that it may call, and all recorded launches make no
+/// use; nullopt: there is none.
+std::optional<int> idle_axis(const KernelSource& source, const RuleContext& facts, const clang::Stmt* body);
+/// Of a grid whose blocks share work; more blocks have a single iteration each long before.
+inline constexpr uint64_t kMostBlocksShared = 1 << 20;
+/// As many threads as keep the largest GPUs busy.
+bool fills_device(const Geometry& geometry);
+
 /// The text of an index with the block's index replaced by that of the `number`-th of `count` neighbouring blocks:
 /// "(blockIdx.x * 4 + block_iteration)". Empty if the text does not contain the block's index.
 std::string neighbouring_block(std::string index, int axis, int64_t count, const std::string& number);
@@ -81,6 +89,21 @@ bool accesses_memory(const std::vector<const clang::Stmt*>& statements);
 /// loop or before `from`.
 std::optional<std::vector<TextEdit>> continue_instead_of_return(const KernelSource& source, const clang::Stmt* body,
                                                                 size_t from);
+
+/// The part of a kernel that a thread can execute for several global indices, one after the other: from the declaration
+/// of the index to the end.
+struct RepeatedPart {
+  GlobalIndex index;
+  size_t begin = 0;  ///< Of its first statement, which is that of the index or one before it.
+  size_t close = 0;  ///< The kernel's closing brace.
+  std::vector<const clang::Stmt*> statements = {};
+  std::vector<TextEdit> returns = {};  ///< That end an iteration instead of the thread.
+
+  /// nullopt if the index is not guarded, or if iterations could differ from separate threads.
+  static std::optional<RepeatedPart> of(const KernelSource& source, const clang::FunctionDecl* kernel, int axis);
+  /// The brace of the loop around it, and lines behind it.
+  TextEdit closing(const KernelSource& source, const std::string& after = {}) const;
+};
 
 /// Each block does the work of `factor` neighbouring blocks along the axis, one after the other, in a loop around the
 /// rest of the kernel. Empty if the index is not guarded, or if iterations could differ from separate blocks.

@@ -24,8 +24,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr int64_t kColumns = kWarpSize;         ///< Of a block.
-constexpr uint64_t kThreadsOfDevice = 1 << 18;  ///< More keep the largest GPUs busy.
+constexpr int64_t kColumns = kWarpSize;  ///< Of a block.
 
 std::string number(int64_t value) { return std::to_string(value); }
 
@@ -225,27 +224,10 @@ std::string index_text(const KernelSource& source, const GlobalIndex& index) {
   return width.starts_with("blockDim.") ? text : with_names(text, {{width, number(kColumns)}});
 }
 
-/// Fewer iterations than `few`, where they are known.
-bool has_few_terms(const KernelSource& source, const clang::ForStmt* loop, int64_t few) {
-  const CountedLoop counted = *CountedLoop::of(loop);
-  auto constant = [&](const clang::Expr* value) {
-    clang::Expr::EvalResult result;
-    return !value->isValueDependent() && value->EvaluateAsInt(result, source.context())
-               ? std::optional(result.Val.getInt().getExtValue())
-               : std::nullopt;
-  };
-  auto first = constant(counted.first), end = constant(llvm::cast<clang::BinaryOperator>(loop->getCond())->getRHS()),
-       step = counted.step ? constant(counted.step) : 1;
-  return first && end && step && *step > 0 && (*end - *first) / *step < few;
-}
-
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   const int64_t threads = values.at("threads");
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || facts.geometries.empty() || std::ranges::all_of(facts.geometries, [](auto& geometry) {
-        return geometry.grid.count() * geometry.block.count() >= kThreadsOfDevice;
-      }))
-    return {};
+  if (!kernel || facts.geometries.empty() || std::ranges::all_of(facts.geometries, fills_device)) return {};
   auto found = SplitKernel::find(source, facts, kernel);
   if (!found) return {};
   auto columns = [](const Geometry& geometry) { return uint64_t{geometry.grid.x} * geometry.block.x; };
@@ -257,7 +239,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   size_t bytes = 0;
   Opportunity opportunity;
   for (auto& item : found->items) {
-    if (item.loop && has_few_terms(source, item.loop, 2 * threads)) return {};
+    if (item.loop && has_few_iterations(source, item.loop, 2 * threads)) return {};
     for (auto& sum : item.sums) bytes += sum.bytes * static_cast<size_t>(threads * kColumns);
     if (item.loop) opportunity.place += (opportunity.place.empty() ? "" : " and ") + source.name(item.loop);
   }

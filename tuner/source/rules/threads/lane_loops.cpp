@@ -90,7 +90,7 @@ bool LaneLoops::writes_memory(const clang::Stmt* statement) const {
   return writes;
 }
 
-std::optional<CountedLoop> CountedLoop::of(const clang::ForStmt* loop) {
+std::optional<CountedLoop> CountedLoop::of(const clang::ForStmt* loop, bool any_step) {
   const clang::VarDecl* counter = nullptr;
   const clang::Expr* first = nullptr;
   if (auto* init = llvm::dyn_cast_or_null<clang::DeclStmt>(loop->getInit()); init && init->isSingleDecl()) {
@@ -117,7 +117,9 @@ std::optional<CountedLoop> CountedLoop::of(const clang::ForStmt* loop) {
   auto* compound = llvm::dyn_cast<clang::CompoundAssignOperator>(loop->getInc());
   if (!compound || compound->getOpcode() != clang::BO_AddAssign || named_variable(compound->getLHS()) != counter)
     return std::nullopt;
-  if (!compound->getRHS()->isEvaluatable(counter->getASTContext())) return std::nullopt;
+  auto* step = compound->getRHS();
+  const bool number = !step->isValueDependent() && step->isEvaluatable(counter->getASTContext());
+  if (!number && !(any_step && step->getType()->isIntegerType() && is_invariant(step, changed))) return std::nullopt;
   return CountedLoop{counter, first, compound->getRHS()};
 }
 
@@ -169,13 +171,27 @@ std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source
   auto factor = [&](const clang::Expr* value) {
     const bool plain =
         llvm::isa<clang::DeclRefExpr, clang::IntegerLiteral, clang::MemberExpr, clang::ArraySubscriptExpr>(
-            value->IgnoreImpCasts());
+            value->IgnoreImpCasts()) ||
+        builtin_of(value->IgnoreImpCasts());
     return plain ? source.spelled(value) : "(" + source.spelled(value) + ")";
   };
   const std::string stride = counted.step ? factor(counted.step) + " * " : "",
                     before = first == "0" ? "" : factor(counted.first) + " + ";
   return {{{start->begin, start->end, before + stride + number},
            {increment->begin, increment->end, counted.counter->getNameAsString() + " += " + stride + count}}};
+}
+
+bool has_few_iterations(const KernelSource& source, const clang::ForStmt* loop, int64_t few) {
+  const CountedLoop counted = *CountedLoop::of(loop, true);
+  auto constant = [&](const clang::Expr* value) {
+    clang::Expr::EvalResult result;
+    return !value->isValueDependent() && value->EvaluateAsInt(result, source.context())
+               ? std::optional(result.Val.getInt().getExtValue())
+               : std::nullopt;
+  };
+  auto first = constant(counted.first), end = constant(llvm::cast<clang::BinaryOperator>(loop->getCond())->getRHS()),
+       step = counted.step ? constant(counted.step) : 1;
+  return first && end && step && *step > 0 && (*end - *first) / *step < few;
 }
 
 /// Declared outside the loop, but local to an iteration: every iteration sets it before reading it, and it is not read

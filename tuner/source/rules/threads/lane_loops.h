@@ -23,8 +23,9 @@ struct Reduced {
 struct CountedLoop {
   const clang::VarDecl* counter = nullptr;
   const clang::Expr *first = nullptr, *step = nullptr;
-  /// nullopt if the loop has another form, or changes its bound or counter in its body.
-  static std::optional<CountedLoop> of(const clang::ForStmt* loop);
+  /// nullopt if the loop has another form, or changes its bound or counter in its body. The step is a number, or, with
+  /// `any_step`, an expression that stays the same: blockDim.x.
+  static std::optional<CountedLoop> of(const clang::ForStmt* loop, bool any_step = false);
 };
 
 /// A literal, converted or not, or a list of nothing else: 0, 0.0f, {0, 0}. -0.0 is none.
@@ -38,6 +39,9 @@ bool is_zero_before(const KernelSource& source, const clang::ForStmt* loop, cons
 std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source, const clang::ForStmt* loop,
                                                       const CountedLoop& counted, const std::string& number,
                                                       const std::string& count);
+
+/// Fewer iterations than `few`, where they are known, of a loop that CountedLoop describes.
+bool has_few_iterations(const KernelSource& source, const clang::ForStmt* loop, int64_t few);
 
 class LaneLoops {
  public:

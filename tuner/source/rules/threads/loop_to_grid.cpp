@@ -10,31 +10,11 @@
 
 #include <algorithm>
 
-#include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/lane_loops.h"
 
 namespace kernelift::tuner {
 namespace {
-
-constexpr uint64_t kMostBlocks = 1 << 20;  ///< In all; more have a single iteration each long before.
-
-/// An axis, y or z, of whose index the kernel and all recorded launches make no use; nullopt: there is none.
-std::optional<int> idle_axis(const KernelSource& source, const RuleContext& facts, const clang::Stmt* body) {
-  if (others_read_indices(source)) return std::nullopt;
-  std::set<char> used;
-  walk(body, [&](const clang::Stmt* statement) {
-    if (auto builtin = builtin_of(statement)) used.insert(builtin->second);
-    return true;
-  });
-  for (int axis : {1, 2})
-    if (!used.contains(kAxisNames[axis][0]) && !used.contains(0) &&
-        std::ranges::all_of(facts.geometries, [&](auto& geometry) {
-          return along(geometry.grid, axis) == 1 && along(geometry.block, axis) == 1;
-        }))
-      return axis;
-  return std::nullopt;
-}
 
 class LoopToGrid {
  public:
@@ -155,7 +135,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   const int64_t blocks = values.at("blocks");
   auto axis = idle_axis(source, facts, kernel->getBody());
   if (!axis || std::ranges::any_of(facts.geometries, [&](auto& geometry) {
-        return geometry.grid.count() * static_cast<uint64_t>(blocks) > kMostBlocks;
+        return geometry.grid.count() * static_cast<uint64_t>(blocks) > kMostBlocksShared;
       }))
     return {};
   std::vector<Opportunity> found;

@@ -12,157 +12,18 @@
 // lanes execute everything else redundantly, and one of them performs the stores. Sums are rounded in another order;
 // verification decides whether that matters.
 #include <clang/AST/Expr.h>
-#include <clang/AST/ExprCXX.h>
 
-#include <algorithm>
-#include <map>
 #include <regex>
-#include <sstream>
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
-#include "tuner/source/rules/threads/lane_loops.h"
+#include "tuner/source/rules/threads/lane_sharing.h"
 
 namespace kernelift::tuner {
 namespace {
 
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  ///< Of a grid, along x.
-
-class LaneSharing {
- public:
-  /// `interleaved`: neighbouring lanes work on neighbouring rows, so that loads are coalesced if rows are adjacent in
-  /// memory; otherwise neighbouring lanes share a row.
-  LaneSharing(const KernelSource& source, const RuleContext& facts, int64_t lanes, bool interleaved)
-      : source_(source),
-        loops_(source, facts),
-        count_(std::to_string(lanes)),
-        lane_(source.fresh_name("lane")),
-        offset_(source.fresh_name("offset")) {
-    int64_t rows = kWarpSize / lanes;
-    uint64_t group = 0;
-    for (int64_t lane = 0; lane < lanes; ++lane) group |= uint64_t{1} << (interleaved ? lane * rows : lane);
-    mask_ = "0xffffffffu";
-    if (lanes < kWarpSize) {
-      mask_ = source.fresh_name("group");
-      std::ostringstream bits;
-      bits << std::hex << group;
-      group_ = "const unsigned " + mask_ + " = 0x" + bits.str() + "u << (threadIdx.x & " +
-               std::to_string(interleaved ? rows - 1 : kWarpSize - lanes) + ");";
-    }
-    offsets_ = interleaved ? "for (int " + offset_ + " = 16; " + offset_ + " >= " + std::to_string(rows) + "; " +
-                                 offset_ + " /= 2)"
-                           : "for (int " + offset_ + " = " + std::to_string(lanes / 2) + "; " + offset_ + " > 0; " +
-                                 offset_ + " /= 2)";
-  }
-
-  bool take_list(const std::vector<const clang::Stmt*>& statements);
-  bool take(const clang::Stmt* statement);
-  const std::vector<TextEdit>& edits() const { return edits_; }
-  const std::string& lane() const { return lane_; }
-  /// The declaration of the mask of the lanes that share a row; empty if these are all.
-  const std::string& group() const { return group_; }
-  size_t loops() const { return shared_loops_; }
-  const std::set<std::string>& unaliased() const { return loops_.unaliased(); }
-
- private:
-  bool share_loop(const clang::ForStmt* loop);
-  bool store_once(const clang::Stmt* statement);
-
-  const KernelSource& source_;
-  LaneLoops loops_;
-  std::string count_, lane_, offset_, mask_, group_;
-  std::string offsets_;  ///< Head of the loop over shuffle offsets.
-  std::vector<TextEdit> edits_;
-  std::set<std::string> kept_;  ///< Names of the variables that hold the sums' values from before their loops.
-  size_t shared_loops_ = 0;
-};
-
-bool LaneSharing::share_loop(const clang::ForStmt* loop) {
-  auto counted = CountedLoop::of(loop);
-  auto* outer = source_.parent(loop);
-  if (!counted) return false;
-  auto begin = source_.span(loop);
-  auto end = source_.statement_end(loop);
-  auto header = share_iterations(source_, loop, *counted, lane_, count_);
-  if (!begin || !end || !header || !outer || !llvm::isa<clang::CompoundStmt>(outer) ||
-      !source_.first_on_line(begin->begin))
-    return false;
-  auto reductions = loops_.reductions(loop, counted->counter);
-  if (!reductions) return false;
-  const bool stores = loops_.writes_memory(loop->getBody());
-
-  std::string indent = source_.indentation(begin->begin), before, after;
-  for (auto& [target, reduced] : *reductions) {
-    std::string shuffled = "__shfl_xor_sync(" + mask_ + ", " + target + ", " + offset_ + ")";
-    std::string combine = "\n" + indent + offsets_ + "\n" + indent + source_.step() + target;
-    if (reduced.how == Reduced::How::Extremum) {
-      after += combine + " = " + reduced.function + "(" + target + ", " + shuffled + ");";
-      continue;
-    }
-    after += combine + " += " + shuffled + ";";
-    if (is_zero_before(source_, loop, reduced.root)) continue;
-    std::string stem = target;
-    std::replace(stem.begin(), stem.end(), '.', '_');
-    std::string kept = source_.fresh_name(stem + "_before");
-    for (int number = 2; !kept_.insert(kept).second; ++number)
-      kept = source_.fresh_name(stem + "_before" + std::to_string(number));
-    before += "auto " + kept + " = " + target + ";\n" + indent + target + " = 0;\n" + indent;
-    after += "\n" + indent + target + " = " + kept + " + " + target + ";";
-  }
-  if (stores) before += "__syncwarp(" + mask_ + ");\n" + indent, after += "\n" + indent + "__syncwarp(" + mask_ + ");";
-  // Before a pragma of the loop.
-  size_t place = begin->begin;
-  edits_.push_back({place, place, before});
-  edits_.insert(edits_.end(), header->begin(), header->end());
-  edits_.push_back({*end, *end, after});
-  ++shared_loops_;
-  return true;
-}
-
-bool LaneSharing::store_once(const clang::Stmt* statement) {
-  auto range = source_.span(statement);
-  auto end = source_.statement_end(statement);
-  auto* outer = source_.parent(statement);
-  if (!range || !end || !outer || !llvm::isa<clang::CompoundStmt, clang::IfStmt>(outer)) return false;
-  // The barriers order the store with the other lanes' reads of the element, before and after it.
-  const std::string barrier = "__syncwarp(" + mask_ + ");", first = "if (" + lane_ + " == 0) ";
-  const bool listed = llvm::isa<clang::CompoundStmt>(outer) && source_.first_on_line(range->begin);
-  const std::string line = "\n" + source_.indentation(range->begin);
-  edits_.push_back({range->begin, range->begin, listed ? barrier + line + first : "{ " + barrier + " " + first});
-  edits_.push_back({*end, *end, listed ? line + barrier : " " + barrier + " }"});
-  return true;
-}
-
-bool LaneSharing::take_list(const std::vector<const clang::Stmt*>& statements) {
-  return std::all_of(statements.begin(), statements.end(), [&](auto* statement) { return take(statement); });
-}
-
-bool LaneSharing::take(const clang::Stmt* statement) {
-  if (llvm::isa<clang::NullStmt>(statement)) return true;
-  if (auto* block = llvm::dyn_cast<clang::CompoundStmt>(statement))
-    return take_list({block->body_begin(), block->body_end()});
-  if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) return share_loop(loop) || take(loop->getBody());
-  if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
-    return !loops_.writes_memory(branch->getCond()) && take(branch->getThen()) &&
-           (!branch->getElse() || take(branch->getElse()));
-  if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
-    for (auto* declared : declaration->decls()) {
-      auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
-      if (!variable || !variable->hasLocalStorage()) return false;
-    }
-    return !loops_.writes_memory(statement);
-  }
-  if (llvm::isa<clang::Expr>(statement)) {
-    if (!loops_.writes_memory(statement)) return true;
-    // One lane executes the store, so it must not change a variable of all lanes: `out[count++] = x`.
-    auto changed = changed_within(statement);
-    return std::none_of(changed.begin(), changed.end(), [](auto* variable) { return variable->hasLocalStorage(); }) &&
-           store_once(statement);
-  }
-  if (llvm::isa<clang::ReturnStmt, clang::ContinueStmt, clang::BreakStmt>(statement)) return true;
-  return !loops_.writes_memory(statement) && !llvm::isa<clang::GotoStmt, clang::LabelStmt, clang::AsmStmt>(statement);
-}
 
 /// The row's index as a replacement of `index`, a spelling of blockIdx.x * blockDim.x + threadIdx.x. It is not computed
 /// as a quotient of the global thread index, which would exceed an int for large grids. Empty if `index` has another

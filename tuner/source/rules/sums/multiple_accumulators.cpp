@@ -1,0 +1,176 @@
+// multiple_accumulators: each addition to a sum waits for the one before. With K sums, K additions are under way:
+//   for (int j = 0; j < n; ++j) s += a[j] * x[j];
+// becomes
+//   float s_parts[K] = {};  int j = 0;
+//   for (; j + K - 1 < n; j += K) {
+//   #pragma unroll
+//     for (int part = 0; part < K; ++part) s_parts[part] += a[j + part] * x[j + part];
+//   }
+//   for (; j < n; ++j) s += a[j] * x[j];
+//   s += s_parts[0] + … + s_parts[K - 1];
+// The array is registers, since the loop over its elements is unrolled. This helps where there are few threads, which
+// do not hide each other's latency. Sums are rounded in another order; verification decides whether that matters.
+#include <clang/AST/Attr.h>
+#include <clang/AST/Expr.h>
+
+#include "tuner/source/rules/spelled_type.h"
+#include "tuner/source/rules/sums/linear_flow.h"
+#include "tuner/source/rules/threads/block_index.h"
+#include "tuner/source/rules/threads/lane_loops.h"
+
+namespace kernelift::tuner {
+namespace {
+
+constexpr size_t kLongestBody = 1000;  ///< Characters: it is repeated.
+
+struct Accumulated {
+  std::string name, type, parts;
+  Reduced reduced;
+};
+
+class Accumulators {
+ public:
+  Accumulators(const KernelSource& source, const RuleContext& facts, int64_t count)
+      : source_(source),
+        loops_(source, facts),
+        count_(count),
+        part_(source.fresh_name("part")),
+        number_(std::to_string(count)) {}
+
+  /// In place of the loop; nullopt if it is no loop of sums.
+  std::optional<TextEdit> edit(const clang::ForStmt* loop) const;
+
+ private:
+  std::optional<std::vector<Accumulated>> sums_of(const clang::ForStmt* loop, const CountedLoop& counted) const;
+  std::optional<std::string> part_of_body(const clang::ForStmt* loop, const CountedLoop& counted, Span body,
+                                          const std::string& step, const std::vector<Accumulated>& sums) const;
+
+  const KernelSource& source_;
+  LaneLoops loops_;
+  const int64_t count_;
+  const std::string part_, number_;
+};
+
+std::optional<std::vector<Accumulated>> Accumulators::sums_of(const clang::ForStmt* loop,
+                                                              const CountedLoop& counted) const {
+  auto reduced = loops_.reduced_variables(loop, counted.counter);
+  if (!reduced || reduced->empty()) return std::nullopt;
+  std::vector<Accumulated> sums;
+  for (auto& [target, one] : *reduced) {
+    Accumulated sum{one.root->getNameAsString(), spelled_type(source_, one.root), {}, one};
+    if (target != sum.name || sum.type.empty() || one.root->getType().isVolatileQualified()) return std::nullopt;
+    sum.parts = source_.fresh_name(sum.name + "_parts");
+    sums.push_back(std::move(sum));
+  }
+  return sums;
+}
+
+/// The body for the iteration `part_` of those that are done together.
+std::optional<std::string> Accumulators::part_of_body(const clang::ForStmt* loop, const CountedLoop& counted, Span body,
+                                                      const std::string& step,
+                                                      const std::vector<Accumulated>& sums) const {
+  std::vector<TextEdit> edits;
+  bool spelled = true;
+  walk(loop->getBody(), [&](const clang::Stmt* inner) {
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+    if (!reference) return spelled;
+    auto place = source_.span(reference);
+    std::string text;
+    if (reference->getDecl() == counted.counter)
+      text = "(" + counted.counter->getNameAsString() + " + " + (step.empty() ? "" : step + " * ") + part_ + ")";
+    for (auto& sum : sums)
+      if (reference->getDecl() == sum.reduced.root) text = sum.parts + "[" + part_ + "]";
+    if (text.empty()) return spelled;
+    if (!place) return spelled = false;
+    edits.push_back({place->begin - body.begin, place->end - body.begin, text});
+    return spelled;
+  });
+  if (!spelled) return std::nullopt;
+  return apply_edits(source_.text().substr(body.begin, body.end - body.begin), std::move(edits));
+}
+
+std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
+  auto counted = CountedLoop::of(loop, true);
+  auto* outer = source_.parent(loop);
+  auto whole = source_.span(loop), inside = source_.span(loop->getBody());
+  auto end = source_.statement_end(loop);
+  if (!counted || !whole || !inside || !end || !llvm::isa_and_nonnull<clang::CompoundStmt>(outer) ||
+      !source_.first_on_line(whole->begin) || *end - inside->begin > kLongestBody ||
+      counted->counter->getType()->isDependentType())
+    return std::nullopt;
+  // Several iterations of an outer loop are not done together.
+  bool inner_loops = false;
+  walk(loop->getBody(), [&](const clang::Stmt* inner) {
+    return !(inner_loops |= llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::LambdaExpr>(inner));
+  });
+  auto sums = sums_of(loop, *counted);
+  auto* condition = llvm::cast<clang::BinaryOperator>(loop->getCond());
+  const std::string counter = counted->counter->getNameAsString(), type = spelled_type(source_, counted->counter),
+                    first = source_.spelled(counted->first), bound = source_.spelled(condition->getRHS()),
+                    test = source_.spelled(condition), increment = source_.spelled(loop->getInc());
+  if (inner_loops || !sums || has_few_iterations(source_, loop, 4 * count_) || type.empty() || first.empty() ||
+      bound.empty() || test.empty() || increment.empty())
+    return std::nullopt;
+  std::string step = counted->step ? source_.spelled(counted->step) : "";
+  if (counted->step && step.empty()) return std::nullopt;
+  // A counter that is signed must stay so where it is compared.
+  if (counted->step && !llvm::isa<clang::IntegerLiteral>(counted->step->IgnoreImpCasts()))
+    step = "(" + type + ")(" + step + ")";
+  const Span body{inside->begin, *end};
+  auto part = part_of_body(loop, *counted, body, step, *sums);
+  if (!part) return std::nullopt;
+  const std::string outside = source_.indentation(whole->begin), indent = outside + source_.step(),
+                    deeper = indent + source_.step(), stride = step.empty() ? "" : " * " + step;
+  std::string text = "{\n", after;
+  for (auto& sum : *sums) {
+    std::string all;
+    for (int64_t i = 0; i < count_; ++i) {
+      const std::string one = sum.parts + "[" + std::to_string(i) + "]";
+      if (sum.reduced.how == Reduced::How::Sum) all += (all.empty() ? "" : " + ") + one;
+      else after += indent + sum.name + " = " + sum.reduced.function + "(" + sum.name + ", " + one + ");\n";
+    }
+    std::string begin;
+    if (sum.reduced.how == Reduced::How::Sum) after += indent + sum.name + " += " + all + ";\n";
+    else
+      for (int64_t i = 0; i < count_; ++i) begin += (i > 0 ? ", " : "") + sum.name;
+    text += indent + sum.type + " " + sum.parts + "[" + number_ + "] = {" + begin + "};\n";
+  }
+  const bool declares = llvm::isa<clang::DeclStmt>(loop->getInit());
+  text += indent + (declares ? type + " " : "") + counter + " = " + first + ";\n";
+  text += indent + "for (; " + counter + " + " + std::to_string(count_ - 1) + stride + " " +
+          clang::BinaryOperator::getOpcodeStr(condition->getOpcode()).str() + " " + bound + "; " + counter +
+          " += " + number_ + stride + ") {\n#pragma unroll\n";
+  text += deeper + "for (int " + part_ + " = 0; " + part_ + " < " + number_ + "; ++" + part_ + ") " + *part + "\n";
+  text += indent + "}\n" + indent + "for (; " + test + "; " + increment + ") " +
+          source_.text().substr(body.begin, body.end - body.begin) + "\n" + after + outside + "}";
+  return TextEdit{whole->begin, *end, text};
+}
+
+std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+  if (facts.geometries.empty() || (!facts.on_cpu && std::ranges::all_of(facts.geometries, fills_device))) return {};
+  const Accumulators accumulators(source, facts, values.at("sums"));
+  std::vector<Opportunity> found;
+  for (auto* function : source.functions())
+    for (auto* loop : loops_in(function)) {
+      auto edit = accumulators.edit(loop);
+      if (!edit) continue;
+      Opportunity opportunity;
+      opportunity.place = source.name(loop);
+      opportunity.edits.push_back(std::move(*edit));
+      found.push_back(std::move(opportunity));
+    }
+  return found;
+}
+
+}  // namespace
+
+const Rule kMultipleAccumulators = {
+    "multiple_accumulators",
+    "keep a sum in several registers, so that additions do not wait for each other",
+    "a loop without others in it that computes sums or extrema in variables and has no pragma; on a GPU, fewer threads "
+    "than it holds",
+    {{"sums", {4, 8, 2}}},
+    find,
+    {Bound::Latency, Bound::Compute}};
+
+}  // namespace kernelift::tuner
