@@ -39,7 +39,7 @@ std::vector<HaloBox> rectangles(const std::set<Point>& points) {
     HaloBox largest;
     int64_t area = 0;
     for (bool x_first : {true, false}) {
-      HaloBox box{{x, y}, {x, y}};
+      HaloBox box{{x, y}, {x, y}, -1};
       auto inside = [&](const HaloBox& one) {
         for (int64_t i = one.low[0]; i <= one.high[0]; ++i)
           for (int64_t j = one.low[1]; j <= one.high[1]; ++j)
@@ -63,6 +63,20 @@ std::vector<HaloBox> rectangles(const std::set<Point>& points) {
     });
   }
   return boxes;
+}
+
+/// Joins boxes that differ by two along an axis, as left and right of a cell.
+void join_over_gaps(std::vector<HaloBox>& boxes, int axis) {
+  for (size_t a = 0; a < boxes.size(); ++a)
+    for (size_t b = 0; b < boxes.size(); ++b) {
+      auto &one = boxes[a], &other = boxes[b];
+      const bool alone = one.gap < 0 && other.gap < 0 && one.low[axis] == one.high[axis] &&
+                         other.low[axis] == other.high[axis] && other.low[axis] == one.low[axis] + 2;
+      if (!alone || one.low[1 - axis] != other.low[1 - axis] || one.high[1 - axis] != other.high[1 - axis]) continue;
+      one.high[axis] = other.high[axis], one.gap = axis;
+      boxes.erase(boxes.begin() + static_cast<std::ptrdiff_t>(b));
+      return join_over_gaps(boxes, axis);
+    }
 }
 
 bool leaves_loop(const clang::ForStmt* loop) {
@@ -288,7 +302,15 @@ std::string HaloKernel::choose_base(HaloTile& tile, const std::vector<Read>& rea
   for (int axis : {0, 1}) tile.hull.low[axis] = low[axis] - base[axis], tile.hull.high[axis] = high[axis] - base[axis];
   size_t boxes = 0;
   for (auto& [under, points] : groups) {
-    tile.reads.push_back({std::get<0>(under), std::get<1>(under), std::get<2>(under), rectangles(points)});
+    auto covered = rectangles(points);
+    for (int axis : {0, 1}) {
+      auto several = [&](bool lower) {
+        return std::ranges::count_if(std::get<0>(under),
+                                     [&](auto& bound) { return bound.axis == axis && bound.lower == lower; }) > 1;
+      };
+      if (!several(true) && !several(false)) join_over_gaps(covered, axis);
+    }
+    tile.reads.push_back({std::get<0>(under), std::get<1>(under), std::get<2>(under), std::move(covered)});
     boxes += tile.reads.back().boxes.size();
   }
   return boxes > kMostBoxes

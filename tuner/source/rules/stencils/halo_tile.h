@@ -23,6 +23,7 @@ namespace kernelift::tuner {
 /// Distances along x and y from the element that a thread's `base` read is.
 struct HaloBox {
   int64_t low[2] = {}, high[2] = {};
+  int gap = -1;  ///< The axis along which there are two distances alone, next but one to each other.
 };
 
 /// Reads under the same conditions.

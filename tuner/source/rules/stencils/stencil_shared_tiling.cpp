@@ -123,6 +123,10 @@ std::string TileFiller::condition(const HaloTile& tile, const HaloReads& reads, 
     // Without an upper bound, all threads of the block read.
     if (upper.empty() && box.high[axis] != tile.hull.high[axis])
       add(places_[axis] + " < " + std::to_string(sides_[axis] + box.high[axis] - tile.hull.low[axis]));
+    // A single thread between the bounds does not read the element in the gap.
+    if (box.gap == axis && !upper.empty())
+      add("(" + text({lower.begin()->first, lower.begin()->second + 1}) + " < " + text(*upper.begin()) + " || " + name +
+          " != " + text({lower.begin()->first, lower.begin()->second + box.low[axis] + 1}) + ")");
     // There are threads between the bounds. An element between them shows it.
     for (auto& low : lower)
       for (auto& high : upper) {
