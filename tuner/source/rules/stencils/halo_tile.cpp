@@ -39,7 +39,7 @@ std::vector<HaloBox> rectangles(const std::set<Point>& points) {
     HaloBox largest;
     int64_t area = 0;
     for (bool x_first : {true, false}) {
-      HaloBox box{{x, y}, {x, y}};
+      HaloBox box{{x, y}, {x, y}, -1};
       auto inside = [&](const HaloBox& one) {
         for (int64_t i = one.low[0]; i <= one.high[0]; ++i)
           for (int64_t j = one.low[1]; j <= one.high[1]; ++j)
@@ -63,6 +63,20 @@ std::vector<HaloBox> rectangles(const std::set<Point>& points) {
     });
   }
   return boxes;
+}
+
+/// Joins boxes that differ by two along an axis, as left and right of a cell.
+void join_over_gaps(std::vector<HaloBox>& boxes, int axis) {
+  for (size_t a = 0; a < boxes.size(); ++a)
+    for (size_t b = 0; b < boxes.size(); ++b) {
+      auto &one = boxes[a], &other = boxes[b];
+      const bool alone = one.gap < 0 && other.gap < 0 && one.low[axis] == one.high[axis] &&
+                         other.low[axis] == other.high[axis] && other.low[axis] == one.low[axis] + 2;
+      if (!alone || one.low[1 - axis] != other.low[1 - axis] || one.high[1 - axis] != other.high[1 - axis]) continue;
+      one.high[axis] = other.high[axis], one.gap = axis;
+      boxes.erase(boxes.begin() + static_cast<std::ptrdiff_t>(b));
+      return join_over_gaps(boxes, axis);
+    }
 }
 
 bool leaves_loop(const clang::ForStmt* loop) {
@@ -104,9 +118,10 @@ std::optional<std::pair<int64_t, int64_t>> counted_range(const KernelSource& sou
 
 struct HaloKernel::Read {
   HaloUse use;
-  IndexSum place;               ///< Without counters.
-  std::set<int64_t> values[2];  ///< Distances from `use.at`, by the counters.
-  HaloReads under;              ///< Its conditions; those of elements are relative to the family's first read.
+  IndexSum place;                         ///< Without counters.
+  std::set<int64_t> values[2];            ///< Distances from `use.at`, by the counters.
+  const clang::VarDecl* march = nullptr;  ///< A counter that counts something else than elements along x or y.
+  HaloReads under;  ///< Its conditions; those of elements are relative to the family's first read.
 };
 
 struct HaloKernel::Family {
@@ -160,7 +175,7 @@ std::vector<HaloKernel::Family> HaloKernel::families() {
       if (!step || step->is_zero()) return true;
       family.steps[axis] = *step;
     }
-    Read read{{element}, *place, {}, {}};
+    Read read{{element}, *place, {}, nullptr, {}};
     for (auto* counter : counters_) {
       const std::string name = IndexSums::name(counter);
       auto factor = place->coefficient(name);
@@ -170,7 +185,11 @@ std::vector<HaloKernel::Family> HaloKernel::families() {
       for (int axis : {1, 0})
         if (auto times = indices_[axis] ? small_multiple(*factor, family.steps[axis]) : std::nullopt)
           found_axis = axis, read.use.counters[axis].insert_or_assign(name, *times);
-      if (found_axis < 0) return true;
+      if (found_axis < 0) {
+        if (read.march) return true;
+        read.march = counter;
+        continue;
+      }
       read.place = read.place.plus(factor->times(IndexSum::variable(name)), -1);
       if (found_axis == 0) read.use.counters[1].erase(name);
     }
@@ -207,8 +226,11 @@ std::string HaloKernel::complete(Read& read, const Family& family) const {
   const auto around = Surroundings::of(source_, read.use.read);
   if (!around.complete) return name + "where more than conditions decide";
   if (source_.spelled(read.use.read).empty()) return name + "by a macro";
+  if (march_ && std::ranges::find(around.loops, march_->loop) == around.loops.end())
+    return name + "behind the loop over " + march_->counter->getNameAsString();
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
   for (auto* loop : around.loops) {
+    if (march_ && loop == march_->loop && loop == around.loops.back()) continue;
     auto range = counted_range(source_, loop);
     if (!range || leaves_loop(loop)) return name + "in a loop whose iterations are not known by number";
     ranges[IndexSums::name(LoopRange::of(loop)->counter)] = *range;
@@ -288,7 +310,15 @@ std::string HaloKernel::choose_base(HaloTile& tile, const std::vector<Read>& rea
   for (int axis : {0, 1}) tile.hull.low[axis] = low[axis] - base[axis], tile.hull.high[axis] = high[axis] - base[axis];
   size_t boxes = 0;
   for (auto& [under, points] : groups) {
-    tile.reads.push_back({std::get<0>(under), std::get<1>(under), std::get<2>(under), rectangles(points)});
+    auto covered = rectangles(points);
+    for (int axis : {0, 1}) {
+      auto several = [&](bool lower) {
+        return std::ranges::count_if(std::get<0>(under),
+                                     [&](auto& bound) { return bound.axis == axis && bound.lower == lower; }) > 1;
+      };
+      if (!several(true) && !several(false)) join_over_gaps(covered, axis);
+    }
+    tile.reads.push_back({std::get<0>(under), std::get<1>(under), std::get<2>(under), std::move(covered)});
     boxes += tile.reads.back().boxes.size();
   }
   return boxes > kMostBoxes
@@ -313,7 +343,7 @@ std::string HaloKernel::declare(HaloTile& tile) const {
     return true;
   });
   auto wanted = variables_in(tile.base->getIdx());
-  const size_t place = source_.span(place_)->begin;
+  const size_t place = source_.span(march_ ? march_->loop : place_)->begin;
   // In their order, each depends on earlier ones alone.
   for (auto& [declaration, variable] : locals)
     if (variable->getInit() && !moving.contains(variable)) {
@@ -342,7 +372,7 @@ std::string HaloKernel::declare(HaloTile& tile) const {
     tile.declarations.insert(tile.declarations.begin(), declaration);
   }
   for (auto* counter : counters_)
-    if (wanted.contains(counter) &&
+    if (wanted.contains(counter) && !(march_ && march_->counter == counter) &&
         std::ranges::none_of(tile.counters, [&](auto& known) { return known.first == counter; }))
       return why;
   return {};
@@ -382,17 +412,28 @@ std::string HaloKernel::add_tile(const Family& family) {
   return {};
 }
 
-bool HaloKernel::find() {
-  if (!RowKernel::is_fit(source_, kernel_) || !is_plain_kernel(source_, kernel_) || !find_indices()) return false;
-  for (auto* loop : loops_in(kernel_))
-    if (auto range = LoopRange::of(loop); range && range->counter) counters_.push_back(range->counter);
-  std::vector<const clang::VarDecl*> all;
-  for (auto* index : of_threads())
-    if (index) all.push_back(index);
-  all.insert(all.end(), counters_.begin(), counters_.end());
-  sums_.emplace(source_, body_, all);
-  const auto candidates = families();
-  if (candidates.empty()) return false;
+/// Finds a loop over planes; reads in other such loops are none of the candidates then.
+void HaloKernel::find_march(std::vector<Family>& candidates) {
+  for (auto& family : candidates) {
+    auto& read = family.reads.front();
+    if (march_ || !read.march || family.reads.size() < 2) continue;
+    const auto loops = Surroundings::of(source_, read.use.read).loops;
+    auto span = loops.empty() ? std::nullopt : source_.span(loops.back());
+    if (!span) continue;
+    reader_.emplace(source_, *sums_, body_, of_threads(), counters_, span->begin);
+    auto found = MarchingLoop::of(source_, body_, loops.back(), *reader_);
+    if (found && found->counter == read.march) march_ = std::move(found);
+    else
+      why_not_ = "`" + family.array->getNameAsString() + "` is read in a loop over " + read.march->getNameAsString() +
+                 " that not all threads of a block go through";
+  }
+  std::erase_if(candidates,
+                [&](auto& family) { return family.reads.front().march != (march_ ? march_->counter : nullptr); });
+}
+
+/// Finds where the tiles can be filled, and what is known there.
+bool HaloKernel::find_place(std::vector<Family>& candidates) {
+  find_march(candidates);
   for (auto* statement : body_->body()) {
     bool here = false;
     walk(statement, [&](const clang::Stmt* inner) {
@@ -407,7 +448,21 @@ bool HaloKernel::find() {
   }
   auto span = place_ ? source_.span(place_) : std::nullopt;
   if (!span || !source_.first_on_line(span->begin)) return give_up("a line has several statements");
-  reader_.emplace(source_, *sums_, body_, of_threads(), counters_, span->begin);
+  if (!march_) reader_.emplace(source_, *sums_, body_, of_threads(), counters_, span->begin);
+  return !candidates.empty();
+}
+
+bool HaloKernel::find() {
+  if (!RowKernel::is_fit(source_, kernel_) || !is_plain_kernel(source_, kernel_) || !find_indices()) return false;
+  for (auto* loop : loops_in(kernel_))
+    if (auto range = LoopRange::of(loop); range && range->counter) counters_.push_back(range->counter);
+  std::vector<const clang::VarDecl*> all;
+  for (auto* index : of_threads())
+    if (index) all.push_back(index);
+  all.insert(all.end(), counters_.begin(), counters_.end());
+  sums_.emplace(source_, body_, all);
+  auto candidates = families();
+  if (candidates.empty() || !find_place(candidates)) return false;
   for (auto& family : candidates)
     if (auto why = add_tile(family); !why.empty()) why_not_ = why;
   return !tiles_.empty();

@@ -12,6 +12,7 @@
 
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/stencils/index_conditions.h"
+#include "tuner/source/rules/stencils/marching_loop.h"
 #include "tuner/source/rules/threads/block_index.h"
 
 namespace clang {
@@ -23,6 +24,7 @@ namespace kernelift::tuner {
 /// Distances along x and y from the element that a thread's `base` read is.
 struct HaloBox {
   int64_t low[2] = {}, high[2] = {};
+  int gap = -1;  ///< The axis along which there are two distances alone, next but one to each other.
 };
 
 /// Reads under the same conditions.
@@ -66,8 +68,10 @@ class HaloKernel {
   const GlobalIndex* plane() const { return indices_[2] ? &*indices_[2] : nullptr; }
   /// A condition keeps the index in bounds wherever memory is accessed, so that there may be more threads.
   bool bounded(int axis) const;
-  /// The statement in front of which the tiles can be filled.
+  /// The statement in front of which the tiles can be filled; without march().
   const clang::Stmt* place() const { return place_; }
+  /// The loop in each iteration of which the tiles are filled anew: plane by plane of a volume.
+  const std::optional<MarchingLoop>& march() const { return march_; }
   /// Arrays that no other array may overlap.
   const std::set<std::string>& apart() const { return apart_; }
 
@@ -79,7 +83,8 @@ class HaloKernel {
     return false;
   }
   bool find_indices();
-  bool find_place();
+  bool find_place(std::vector<Family>& candidates);
+  void find_march(std::vector<Family>& candidates);
   std::vector<const clang::VarDecl*> of_threads() const;
   std::vector<Family> families();
   std::string complete(Read& read, const Family& family) const;
@@ -96,6 +101,7 @@ class HaloKernel {
   std::optional<IndexSums> sums_;
   std::optional<ConditionReader> reader_;
   const clang::Stmt* place_ = nullptr;
+  std::optional<MarchingLoop> march_;
   std::vector<HaloTile> tiles_;
   std::set<std::string> apart_;
   std::string why_not_;

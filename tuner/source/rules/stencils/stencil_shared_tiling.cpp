@@ -11,6 +11,7 @@
 //   __syncthreads();
 //   if (i > 0 && …) out[i * n + j] = a_tile[threadIdx.y][threadIdx.x + 1] + a_tile[threadIdx.y + 1][threadIdx.x] + …;
 // The tiles are filled in front of the first guard, where all threads of a block come, also those that have no output.
+// In a loop over the planes of a volume they are filled anew in each iteration (marching_loop.h).
 // An element is loaded if a guard of the original lets some thread read it: for intervals of threads [low, high) that
 // read at distances from `first` to `last`, if it is at least low + first and less than high + last, and low < high.
 #include <clang/AST/ASTContext.h>
@@ -52,7 +53,8 @@ class TileFiller {
     for (auto& tile : kernel_.tiles()) bytes += extent(tile, 0) * extent(tile, 1) * tile.bytes;
     return bytes;
   }
-  /// The lines that declare and fill the tiles.
+  /// The lines that declare the tiles; those that fill them.
+  std::string declarations(const std::string& indent) const;
   std::string text(const std::string& indent) const;
   /// Reads of tiles in place of those of arrays.
   std::vector<TextEdit> uses() const;
@@ -123,6 +125,10 @@ std::string TileFiller::condition(const HaloTile& tile, const HaloReads& reads, 
     // Without an upper bound, all threads of the block read.
     if (upper.empty() && box.high[axis] != tile.hull.high[axis])
       add(places_[axis] + " < " + std::to_string(sides_[axis] + box.high[axis] - tile.hull.low[axis]));
+    // A single thread between the bounds does not read the element in the gap.
+    if (box.gap == axis && !upper.empty())
+      add("(" + text({lower.begin()->first, lower.begin()->second + 1}) + " < " + text(*upper.begin()) + " || " + name +
+          " != " + text({lower.begin()->first, lower.begin()->second + box.low[axis] + 1}) + ")");
     // There are threads between the bounds. An element between them shows it.
     for (auto& low : lower)
       for (auto& high : upper) {
@@ -136,18 +142,28 @@ std::string TileFiller::condition(const HaloTile& tile, const HaloReads& reads, 
   return text;
 }
 
+std::string TileFiller::declarations(const std::string& indent) const {
+  std::string out;
+  for (size_t number = 0; number < names_.size(); ++number) {
+    auto& tile = kernel_.tiles()[number];
+    std::string size;
+    for (int axis : {1, 0})
+      if (axis == 0 || !flat()) size += "[" + std::to_string(extent(tile, axis)) + "]";
+    out += indent + "// What the block's threads read of " + tile.array->getNameAsString() +
+           (kernel_.march() ? ", plane by plane" : "") + ", in shared memory.\n" + indent + "__shared__ " + tile.type +
+           " " + names_[number] + size + ";\n";
+  }
+  return out;
+}
+
 std::string TileFiller::text(const std::string& indent) const {
   std::string out;
   const std::string step = source_.step();
   for (size_t number = 0; number < names_.size(); ++number) {
     auto& tile = kernel_.tiles()[number];
-    std::string at = indent, place, size;
-    for (int axis : {1, 0}) {
-      if (axis == 1 && flat()) continue;
-      place += "[" + places_[axis] + "]", size += "[" + std::to_string(extent(tile, axis)) + "]";
-    }
-    out += at + "// What the block's threads read of " + tile.array->getNameAsString() + ", in shared memory.\n" + at +
-           "__shared__ " + tile.type + " " + names_[number] + size + ";\n";
+    std::string at = indent, place;
+    for (int axis : {1, 0})
+      if (axis == 0 || !flat()) place += "[" + places_[axis] + "]";
     for (int axis : {1, 0}) {
       if (axis == 1 && flat()) continue;
       const std::string& name = places_[axis];
@@ -268,9 +284,18 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
       found.premises.push_back(
           facts.premise(*Expression::parse("gridDim." + name + " * blockDim." + name + " % " + side + " == 0")));
   }
-  const size_t place = source.span(halo.place())->begin;
-  const size_t line = source.line_begin(place);
-  found.edits.push_back({line, line, filler.text(source.indentation(place))});
+  if (halo.march()) {
+    // What the iteration before has read is replaced once all threads have read it.
+    auto edits = halo.march()->edits(
+        source, [&](const std::string& indent) { return filler.declarations(indent); },
+        [&](const std::string& indent) { return indent + "__syncthreads();\n" + filler.text(indent); });
+    if (edits.empty()) return {};
+    found.edits.insert(found.edits.end(), edits.begin(), edits.end());
+  } else {
+    const size_t place = source.span(halo.place())->begin, line = source.line_begin(place);
+    const std::string indent = source.indentation(place);
+    found.edits.push_back({line, line, filler.declarations(indent) + filler.text(indent)});
+  }
   for (auto& edit : filler.uses()) found.edits.push_back(edit);
   if (!halo.apart().empty()) found.premises.push_back(facts.no_overlap(halo.apart()));
   return {found};
