@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/distinct_names.h"
+
 namespace kernelift {
 namespace {
 
