@@ -319,6 +319,7 @@ class Loop {
         lifted.ok() ? reintegrate::patchable_parts(*lifted, repositories_) : reintegrate::PatchableParts();
     auto embedding = reintegrate::embedding_on(context_.device, options_.embed);
     const bool launches_only = !parts.text && (!embedding.ok() || *embedding == reintegrate::Embedding::Never);
+    for (auto& top : repositories_) words.insert(words.end(), {"--repo", top.string()});
     if (launches_only) {
       context_.note("Only its launches are tuned: " + parts.why());
       words.insert(words.end(), {"--tiers", "params"});

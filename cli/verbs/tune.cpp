@@ -12,6 +12,7 @@
 #include "cli/mep_folder.h"
 #include "cli/pattern_session.h"
 #include "cli/progress_line.h"
+#include "cli/repositories.h"
 #include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
@@ -46,7 +47,7 @@ struct Options {
   std::string mep, tiers = "source,params,compiler", time, patience, strategy = "portfolio";
   std::vector<std::string> templates;  ///< Files.
   SearchOptions search;
-  std::vector<std::string> try_first;
+  std::vector<std::string> try_first, repositories;
   std::vector<std::string> inherit;
   int64_t evaluations = 0;
   uint64_t seed = 1;
@@ -364,7 +365,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
-  if (std::string why = reintegrate::patchable_parts(mep).why(); !why.empty())
+  KERNELIFT_ASSIGN(auto repositories, repository_tops(options.repositories));
+  if (std::string why = reintegrate::patchable_parts(mep, repositories).why(); !why.empty())
     context.note("warning: `kernelift apply` cannot change this kernel's source: " + why);
   restart_if_addresses_taken(mep, context);
   KERNELIFT_ASSIGN(auto tiers, tuner::parse_tiers(options.tiers));
@@ -487,6 +489,7 @@ Action setup(CLI::App& app) {
                  "Search strategy for parameters: random, local, genetic, bayesian, portfolio")
       ->capture_default_str();
   app.add_option("--seed", options->seed, "Seed of all random choices")->capture_default_str();
+  add_repositories(app, options->repositories);
   add_search(app, options->search);
   add_lock_clocks(app, options->lock_clocks);
   add_allow_weak_jail(app, options->allow_weak_jail);

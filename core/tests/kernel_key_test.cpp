@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/model/distinct_names.h"
+
 namespace kernelift {
 namespace {
 

@@ -174,7 +174,7 @@ Status PatchJournal::begin(const SourcePatch& patch, const AppBuild& build) {
 }
 
 Status PatchJournal::save() const {
-  Json document = artefact(kFormat, kVersion, 1), files = Json::array();
+  Json document = artefact(kFormat, kVersion, 3), files = Json::array();
   for (auto& entry : entries_)
     files.push_back({{"path", entry.path.string()},
                      {"original", entry.original.string()},

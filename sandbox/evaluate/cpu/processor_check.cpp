@@ -155,6 +155,7 @@ FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileR
   {
     std::lock_guard lock(mutex_);
     if (auto known = fields_.find(key); known != fields_.end()) return known->second;
+    if (FieldEquality none; !trouble_.empty()) return none.why = trouble_, none;
   }
   Inquiry inquiry;
   inquiry.era = era, inquiry.deadline = until;

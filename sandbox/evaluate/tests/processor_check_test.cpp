@@ -106,6 +106,15 @@ TEST_F(ProcessorCheckTest, SaysWhatTheProcessorCannotRunAndRefusesNothing) {
                    "it does not compile for this machine's processor: ");
 }
 
+TEST_F(ProcessorCheckTest, SaysThatTheKernelUsesATextureOfTheGpuAndStartsNothing) {
+  MepRegion texture = fixture_.mep.instances[0].regions[0];
+  texture.kind = MemoryKind::Texture, texture.address = 1;
+  fixture_.mep.instances[0].regions.push_back(texture);
+  const std::string source = scale_with("(void)count;");
+  expect_unchecked(judge(source), "uses a texture or surface object of a GPU");
+  EXPECT_THAT(in_field(source).field->why, HasSubstr("uses a texture or surface object of a GPU"));
+}
+
 TEST_F(ProcessorCheckTest, SaysThatTheOriginalCannotRunThere) {
   fixture_.set_source(scale_with("if (n < 0) count = __nvvm_getctarank(out);"));
   expect_unchecked(judge(kScaleSource), "the original does not compile for this machine's processor: ");

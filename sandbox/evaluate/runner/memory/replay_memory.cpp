@@ -18,6 +18,8 @@
 namespace kernelift::sandbox {
 namespace {
 
+constexpr uint64_t kMostHandles = 1 << 20;  // Of a driver; the CPU device's are addresses.
+
 constexpr uint64_t kGrain = 256;          // Bytes of the blocks that are put back between timed launches.
 constexpr uint64_t kFewRanges = 1 << 16;  // With more ranges than this the whole buffer is put back.
 constexpr uint64_t kNear = 64 << 10;      // Bytes within which an address is described by a buffer.
@@ -118,6 +120,12 @@ Status ReplayMemory::check_recording(const Mep& mep, const std::filesystem::path
                      instance.symbols.front().key +
                      ", which lies elsewhere in every image; the CPU device cannot put its own there: replay and tune "
                      "it on the GPU (--device cuda)");
+    // The CPU device's handles are addresses of what they stand for.
+    auto of_driver = [](auto& region) { return region.kind == MemoryKind::Texture && region.address < kMostHandles; };
+    if (device_.facts().processor && std::ranges::any_of(instance.regions, of_driver))
+      return refused("instance " + instance.id +
+                     " uses a texture or surface object of a GPU, whose handle means nothing to the CPU device: replay "
+                     "and tune it on the GPU (--device cuda)");
     auto unanswered = [](auto& memory) { return memory.after.empty() && memory.size > 0; };
     if (std::ranges::any_of(instance.regions, unanswered) || std::ranges::any_of(instance.variables, unanswered))
       return answer_is_no((folder / "mep.json").string() +
@@ -384,8 +392,7 @@ Status ReplayMemory::take_object(const MepRegion& region, const std::filesystem:
   KERNELIFT_ASSIGN(auto bytes, Mep::load(folder, region.before));
   auto object = read_texture(bytes);
   if (!object) return environment_error("the texture object in " + region.before + " is damaged; extract again");
-  // The CPU device's handles are addresses. In memory they are not looked for.
-  constexpr uint64_t kMostHandles = 1 << 20;
+  // In memory the CPU device's handles are not looked for.
   if (region.address >= kMostHandles && region.reached_from.root != Origin::Root::Argument)
     return refused("the handle of " + texture_text(*object) + " was recorded on the CPU device and lies in " +
                    region.reached_from.text() + ", where a GPU's cannot be put: record on the GPU");
