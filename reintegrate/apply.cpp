@@ -191,7 +191,7 @@ class Apply {
     if (change.planned) return *change.planned;
     return plan_patch({change.mep, change.original, change.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                        change.embedded ? &*change.embedded : nullptr,
-                       guard_of(r_, change.candidate, change.known_figures()), r_.repositories});
+                       guard_of(r_, change.candidate, change.known_figures(), change.where), r_.repositories});
   }
 
   void inspect_hooks() {
@@ -584,10 +584,6 @@ class Apply {
 };
 
 }  // namespace
-
-LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures) {
-  return request.guards ? guard_of(candidate, figures) : LaunchGuard();
-}
 
 Result<ApplyReport> apply(const ApplyRequest& request) {
   InterruptGuard guard;

@@ -45,7 +45,8 @@ struct ApplyRequest : KernelChange {
 };
 
 /// What a patched launch of the candidate with these figures has to ask.
-LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures);
+LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures,
+                     const std::optional<Expression>& where = {});
 
 /// An Error means that nothing was patched: the patch was refused, or the application itself does not build or pass its
 /// check. A patch that was written and rolled back is a report.

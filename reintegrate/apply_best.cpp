@@ -14,6 +14,7 @@
 #include "core/base/words.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
+#include "reintegrate/shape_choice.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -34,10 +35,18 @@ constexpr const char* kOnlyAgainstClang =
 struct PatchVariant {
   tuner::RunTrial trial;
   bool embedded = false;
-  double share = 0;                      ///< The kernel's share of the application's run time; 0: unknown.
-  std::vector<OtherKernel> others = {};  ///< Effect on kernels that share a knob; empty: none, or not judged.
-  double speedup() const { return embedded ? embedded_gain(trial).speedup : trial.figures().speedup(); }
-  double low() const { return embedded ? embedded_gain(trial).low : trial.figures().speedup_low(); }
+  double share = 0;                       ///< The kernel's share of the application's run time; 0: unknown.
+  std::vector<OtherKernel> others = {};   ///< Effect on kernels that share a knob; empty: none, or not judged.
+  std::optional<ShapeChoice> shape = {};  ///< The launches that run it; absent: all.
+  const Verdict& figures() const { return shape ? shape->figures : trial.figures(); }
+  double speedup() const { return embedded ? embedded_gain(trial).speedup : figures().speedup(); }
+  double low() const { return embedded ? embedded_gain(trial).low : figures().speedup_low(); }
+  Candidate candidate() const {
+    Candidate made = trial.candidate;
+    if (shape) made.steps.push_back(Step::described("only where " + shape->where.text()));
+    return made;
+  }
+  std::optional<Expression> where() const { return shape ? std::optional(shape->where) : std::nullopt; }
   double worth() const { return with_others(low()) / (embedded ? kSourceIsWorth : 1); }
   double with_others(double gain) const { return others.empty() ? gain : equivalent_gain(gain, share, others); }
 };
@@ -46,13 +55,14 @@ std::string label(const PatchVariant& variant) {
   char gain[32];
   std::snprintf(gain, sizeof gain, "%.2fx", variant.speedup());
   return "#" + std::to_string(variant.trial.id) + " (" + variant.trial.candidate.tier + ": " +
-         variant.trial.candidate.note() + ", " + gain + (variant.embedded ? " as embedded PTX)" : ")");
+         variant.candidate().note() + ", " + gain + (variant.embedded ? " as embedded PTX)" : ")");
 }
 
 class CandidateTrials {
  public:
   CandidateTrials(RunOffer& offer, const Confirm& confirm) : offer_(offer), confirm_(confirm) {
     for (auto& trial : offer.promising) add_variants(trial);
+    drop_needless_choices();
   }
 
   Result<ApplyReport> run() {
@@ -129,8 +139,8 @@ class CandidateTrials {
 
   static void take(const PatchVariant& variant, KernelChange& change) {
     change.figures = variant.trial.figures();
-    change.candidate = variant.trial.candidate, change.candidate_id = variant.trial.id;
-    change.predicted = predicted(variant);
+    change.candidate = variant.candidate(), change.candidate_id = variant.trial.id;
+    change.predicted = predicted(variant), change.where = variant.where();
   }
 
   bool can_embed() const { return offer_.make_embedded && offer_.embedding != Embedding::Never; }
@@ -142,13 +152,28 @@ class CandidateTrials {
       PatchVariant variant{trial, embedded, offer_.kernel_share};
       if (variant.low() > kSmallestGain) variants_.push_back(std::move(variant)), ++count;
     };
-    if (trial.applicable() && offer_.embedding != Embedding::Only) add(false);
+    if (trial.applicable() && offer_.embedding != Embedding::Only) {
+      add(false);
+      PatchVariant chosen{trial, false, offer_.kernel_share};
+      chosen.shape = offer_.request.guards ? shape_choice(offer_.request.mep, trial.figures()) : std::nullopt;
+      if (chosen.shape && chosen.low() > kSmallestGain) variants_.push_back(std::move(chosen)), ++count;
+    }
     if (can_embed()) add(true);
     // A screened candidate has not been compared with the application's own code yet; its confirmation does that.
     if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") &&
         trial.verdict.gains())
       variants_.push_back({trial, false, offer_.kernel_share}), ++count;
     return count;
+  }
+
+  /// A choice between two launches has to be certainly faster than the best candidate for all of them.
+  void drop_needless_choices() {
+    const PatchVariant* common = nullptr;
+    for (auto& variant : variants_)
+      if (!variant.shape && !variant.embedded && (!common || variant.low() > common->low())) common = &variant;
+    if (!common) return;
+    const double high = common->figures().speedup_high();
+    std::erase_if(variants_, [&](auto& variant) { return variant.shape && variant.low() <= high; });
   }
 
   /// Takes variants for which `counts` holds out of the queue, best first, until one can be patched in.
@@ -268,9 +293,10 @@ class CandidateTrials {
       if (!known->second.ok()) return pass(known->second.error());
       r.embedded = *known->second;
     }
-    auto planned = plan_patch({r.mep, r.original, variant.trial.candidate, r.scan ? &*r.scan : nullptr, r.root,
+    const Candidate candidate = variant.candidate();
+    auto planned = plan_patch({r.mep, r.original, candidate, r.scan ? &*r.scan : nullptr, r.root,
                                r.embedded ? &*r.embedded : nullptr,
-                               guard_of(r, variant.trial.candidate, variant.trial.figures()), r.repositories});
+                               guard_of(r, candidate, variant.trial.figures(), variant.where()), r.repositories});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
@@ -302,7 +328,9 @@ class CandidateTrials {
       return;
     }
     variant.trial.confirmed = std::move(*verdict);
-    if (add_variants(variant.trial) > 0) return;
+    const int added = add_variants(variant.trial);
+    drop_needless_choices();
+    if (added > 0) return;
     pass_over({variant.trial.id, screened, why_not(variant.trial)});
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "reintegrate/shape_choice.h"
 
 namespace fs = std::filesystem;
 
@@ -41,6 +42,12 @@ bool profile_line_is_ambiguous(const std::string& key, const ScanIndex& scan,
   return definitions.size() > 1 && (units.size() > 1 || units.contains(""));
 }
 
+LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures,
+                     const std::optional<Expression>& where) {
+  const LaunchGuard guard = request.guards ? guard_of(candidate, figures) : LaunchGuard();
+  return where ? guard.with(Premise::holds(*where)) : guard;
+}
+
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;
   fs::path file = name;
@@ -74,6 +81,9 @@ EmbeddedGain embedded_gain(const tuner::RunTrial& trial) {
 Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embedding embedding) {
   RunOffer offer;
   offer.embedding = embedding;
+  ApplyRequest& request = offer.request;
+  const fs::path mep_folder = run.meta().mep;
+  KERNELIFT_ASSIGN(request.mep, Mep::read(mep_folder));
   KERNELIFT_ASSIGN(auto trials, run.history());
   auto rank = [](const tuner::RunTrial& trial) {
     return std::pair(trial.confirmed.has_value(), trial.figures().speedup_low());
@@ -84,7 +94,8 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
       continue;
     }
     ++offer.tried;
-    bool patch = trial.applicable() && trial.figures().gains();
+    const bool by_shape = trial.applicable() && shape_choice(request.mep, trial.figures());
+    bool patch = trial.applicable() && (trial.figures().gains() || by_shape);
     bool embed = embedding != Embedding::Never && embedded_gain(trial).low > kSmallestGain;
     if (!patch && !embed && !trial.figures().gains()) continue;
     if (patch || embed) {
@@ -94,9 +105,6 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
     }
   }
 
-  ApplyRequest& request = offer.request;
-  fs::path mep_folder = run.meta().mep;
-  KERNELIFT_ASSIGN(request.mep, Mep::read(mep_folder));
   auto original = read_text(mep_folder / request.mep.kernel_file());
   if (!original.ok()) return environment_error(original.error().message + "; extract the MEP again");
   request.original = std::move(*original);

@@ -24,6 +24,7 @@ struct KernelChange {
   int64_t candidate_id = 0;              ///< The candidate's number in the run; 0: not known.
   std::string run_file = {};             ///< The run's name, without its folder; empty: not known.
   std::optional<EmbeddedCode> embedded;  ///< PTX to embed in a generated header instead of patching the source.
+  std::optional<Expression> where = {};  ///< The launches for which it is chosen (shape_choice.h); absent: all.
   Prediction predicted;                  ///< From the run and the capture's profile.
   std::optional<Verdict> figures;      ///< Of the candidate, for notes, guards and the certificate; absent: not known.
   std::optional<SourcePatch> planned;  ///< Its patch, where that was planned before; absent: apply() plans it.

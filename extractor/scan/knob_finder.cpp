@@ -8,6 +8,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/Lex/Preprocessor.h"
+#include "extractor/scan/argument_finder.h"
 #include "extractor/scan/capacities.h"
 #include "extractor/scan/geometry_text.h"
 #include "extractor/scan/knob_uses.h"
@@ -69,6 +70,11 @@ class KnobTable {
   void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
     if (!belongs_to_type(constant))
       literal(constant, constant_name(constant), constant->getInitExpr(), kernel, geometry);
+  }
+
+  void argument(const FoundArgument& found, const std::string& kernel) {
+    for (bool geometry : {false, true})
+      if (!geometry || found.knob.in_geometry) add(found.knob, kernel, geometry, found.parameter);
   }
 
   std::vector<Knob> take() {
@@ -158,6 +164,8 @@ std::vector<Knob> find_knobs(const ParsedUnit& unit, const SourceItems& items, c
   for (auto& [index, closure] : closures) {
     std::string kernel = label(kernels[index].function);
     for (auto* macro : closure.macros) table.macro(macro, kernel, false);
+    for (auto& found : find_arguments(unit, items, kernels[index].function, closure, launches))
+      table.argument(found, kernel);
     for (auto* variable : closure.variables) table.constant(variable, kernel, false);
     for (auto* constant : closure.enumerators) table.enumerator(constant, kernel, false);
     LocalConstants local;

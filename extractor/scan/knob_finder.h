@@ -1,6 +1,7 @@
-// Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum) that
-// feed a kernel, its launch geometry, or both. The author named them in order to be able to change them. Only constants
-// whose value is one literal count: changing a derived one would break its relation to the others. Not knobs are
+// Knobs: the named integer constants (macros, const and constexpr variables, the constants of a nameless enum), and the
+// numbers that launches give to a kernel's template (argument_finder.h), that feed a kernel, its launch geometry, or
+// both. The author named them in order to be able to change them. Only constants whose value is one literal count:
+// changing a derived one would break its relation to the others. Not knobs are
 //   - the constants of a type (an enumeration's, a class template's, those that a class's data need): they define the
 //     type (a trait's width, a table's row, a direction) for all code that uses it. Those of a class without data (a
 //     policy) may be knobs, and a class's `static constexpr` members that a launch uses;

@@ -93,6 +93,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     if (!config) return true;
     FoundLaunch found;
     found.kernels = kernels_in(call->getCallee());
+    found.named = llvm::dyn_cast<DeclRefExpr>(call->getCallee()->IgnoreParenImpCasts());
     read_geometry(found, argument(config, 0), argument(config, 1), argument(config, 2));
     for (auto* one : call->arguments()) add_argument(found.site, one);
     found.site.kernel_range = range_of(call->getCallee());
@@ -292,6 +293,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
   static void merge(FoundLaunch& into, const FoundLaunch& more) {
     bool first_known = into.kernels.empty();  // So far only the template's pattern was visited.
+    if (first_known) into.named = more.named;
     for (auto* kernel : more.kernels)
       if (std::find(into.kernels.begin(), into.kernels.end(), kernel) == into.kernels.end())
         into.kernels.push_back(kernel);

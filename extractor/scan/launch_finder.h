@@ -11,6 +11,7 @@ namespace kernelift::extractor {
 struct FoundLaunch {
   LaunchSite site;                                  ///< `kernels` left empty.
   std::vector<const clang::FunctionDecl*> kernels;  ///< Kernels it may launch; empty if known only at run time.
+  const clang::DeclRefExpr* named = nullptr;        ///< The kernel, where the launch names it itself.
   std::set<const clang::MacroInfo*> macros;         ///< Macros that the geometry depends on.
   std::set<const clang::VarDecl*> constants;        ///< Constants that the geometry depends on.
   std::set<const clang::Decl*> enumerators;         ///< Enumerators that the geometry depends on.

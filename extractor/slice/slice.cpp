@@ -14,6 +14,8 @@
 #include "clang/AST/DeclTemplate.h"
 #include "core/base/file.h"
 #include "core/base/within.h"
+#include "core/model/template_arguments.h"
+#include "extractor/scan/argument_finder.h"
 #include "extractor/scan/kernel_finder.h"
 #include "extractor/slice/linked_units.h"
 #include "extractor/slice/proof.h"
@@ -37,13 +39,32 @@ struct Parsed {
 
 /// "template __global__ void ::ns::k<float, 8>(const float *, int);" for an instance of a template. Named from the
 /// outermost namespace: by a bare name a template of an unnamed namespace cannot be instantiated from outside it.
-std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* kernel) {
+std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* kernel, const std::string& name) {
   auto kind = kernel->getTemplateSpecializationKind();
   if (kind == clang::TSK_Undeclared || kind == clang::TSK_ExplicitSpecialization) return "";
-  std::string line = "template __global__ void ::" + spelled_name(unit, kernel) + "(";
+  std::string line = "template __global__ void ::" + name + "(";
   for (unsigned i = 0; i < kernel->getNumParams(); ++i)
     line += (i ? ", " : "") + spelled_type(unit, kernel->getParamDecl(i)->getType().getUnqualifiedType());
   return line + ");";
+}
+
+/// The kernel's name in its instantiation, with a constant for each argument that is a knob, and their definitions.
+std::pair<std::string, std::string> with_constants(const ParsedUnit& unit, const clang::FunctionDecl* kernel,
+                                                   const std::vector<Knob>& knobs) {
+  std::string name = spelled_name(unit, kernel), definitions;
+  auto* pattern = kernel->getPrimaryTemplate();
+  const auto arguments = template_arguments(name);
+  if (!pattern || pattern->getTemplateParameters()->size() != arguments.size()) return {name, ""};
+  for (size_t i = arguments.size(); i-- > 0;) {
+    auto* parameter = pattern->getTemplateParameters()->getParam(static_cast<unsigned>(i));
+    const std::string constant = argument_constant(kernel->getNameAsString(), parameter->getNameAsString());
+    const auto value = argument_value(kernel, i);
+    auto is_it = [&](auto& knob) { return knob.name == constant && knob.value == value; };
+    if (!value || std::ranges::none_of(knobs, is_it)) continue;
+    name.replace(arguments[i].begin, arguments[i].end - arguments[i].begin, constant);
+    definitions.insert(0, argument_definition(constant, *value) + "\n");
+  }
+  return {name, definitions};
 }
 
 /// The function that contains a lambda whose call operator `function` is; null for any other function.
@@ -75,7 +96,8 @@ std::vector<SlicedFunction> functions_of(const ParsedUnit& unit, const Closure& 
   return functions;
 }
 
-void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
+/// `knobs`: the kernel's.
+void take(const ParsedUnit& unit, const ScannedKernel& wanted, const std::vector<Knob>& knobs, Parsed& parsed) {
   SourceItems items(unit);
   auto kernels = find_kernels(unit, items);
   auto at = std::find_if(kernels.begin(), kernels.end(), [&](auto& one) {
@@ -84,7 +106,14 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
   if (at == kernels.end()) return;
   parsed.found = true;
   parsed.expression = at->kernel.name;
-  parsed.instantiation = instantiation_of(unit, at->function);
+  const auto [name, constants] = with_constants(unit, at->function, knobs);
+  parsed.instantiation = instantiation_of(unit, at->function, name);
+  auto append_instantiation = [&](SliceText& text) {
+    if (parsed.instantiation.empty()) return;
+    for (size_t begin = 0, end = 0; begin < constants.size(); begin = end + 1)
+      end = constants.find('\n', begin), append_line(text, constants.substr(begin, end - begin));
+    append_line(text, parsed.instantiation);
+  };
   parsed.main_text = unit.text(unit.sources.getMainFileID()).str();
   for (bool every : {false, true}) {
     Closure closure = close_over(unit, items, at->function, {every});
@@ -99,17 +128,17 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, Parsed& parsed) {
       break;
     }
     SliceText text = write_slice(unit, items, closure);
-    if (!parsed.instantiation.empty()) append_line(text, parsed.instantiation);
+    append_instantiation(text);
     if (!parsed.slices.empty() && parsed.slices.back().text == text.text) continue;
     parsed.slices.push_back(std::move(text));
     parsed.resolved.push_back(write_slice(unit, items, closure, Conditionals::Resolved));
-    if (!parsed.instantiation.empty()) append_line(parsed.resolved.back(), parsed.instantiation);
+    append_instantiation(parsed.resolved.back());
   }
   parsed.whole = write_whole_unit(unit);
   SliceText device_only = write_whole_unit(unit, host_bodies(unit, items));
-  if (!parsed.instantiation.empty()) append_line(device_only, parsed.instantiation);
+  append_instantiation(device_only);
   parsed.device_only = std::move(device_only.text);
-  if (!parsed.instantiation.empty() && parsed.refusal.empty()) append_line(parsed.whole, parsed.instantiation);
+  if (parsed.refusal.empty()) append_instantiation(parsed.whole);
 }
 
 /// Host code that clang rejects need not prevent a proof about device code: the slice is then compared with the unit
@@ -123,15 +152,16 @@ ProofOutcome prove_without_host(const Parsed& parsed, const SliceText& text, con
   return proof;
 }
 
-std::vector<Knob> knobs_in(const ScanIndex& index, const ScannedKernel& kernel, const SliceText& text) {
+/// Those whose value is in the text.
+std::vector<Knob> knobs_in(const std::vector<Knob>& knobs, const SliceText& text) {
   std::vector<Knob> found;
-  for (auto& knob : index.knobs) {
-    if (std::find(knob.kernels.begin(), knob.kernels.end(), kernel.id) == knob.kernels.end()) continue;
-    const bool of_build = knob.value_range.file.empty();
-    bool present = of_build || std::any_of(text.origins.begin(), text.origins.end(), [&](auto& origin) {
-                     return origin.line == knob.value_range.line && origin.file == knob.value_range.file;
-                   });
-    if (present) found.push_back(knob);
+  for (auto& knob : knobs) {
+    const bool written = knob.value_range.file.empty() ||  // By the writer, of a macro of the command line.
+                         text.text.find(argument_definition(knob.name, knob.value) + "\n") != std::string::npos;
+    if (written || std::ranges::any_of(text.origins, [&](auto& origin) {
+          return origin.line == knob.value_range.line && origin.file == knob.value_range.file;
+        }))
+      found.push_back(knob);
   }
   return found;
 }
@@ -159,10 +189,18 @@ std::string flags_only_in(const std::vector<std::string>& one, const std::vector
   return only.empty() ? "no further flag" : only;
 }
 
+std::vector<Knob> knobs_of(const ScanIndex& index, const ScannedKernel& kernel) {
+  std::vector<Knob> found;
+  for (auto& knob : index.knobs)
+    if (std::ranges::find(knob.kernels, kernel.id) != knob.kernels.end()) found.push_back(knob);
+  return found;
+}
+
 /// A sentence about other compiles of the unit's file, with other flags, that have the kernel too; or empty.
 std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, const ScannedUnit& taken,
                            const std::vector<std::string>& flags) {
   std::string others;
+  const std::vector<Knob> knobs = knobs_of(index, kernel);
   for (auto& one : index.units) {
     if (one.file != taken.file || &one == &taken) continue;
     auto units = LinkedUnits::begin(index, one);
@@ -171,7 +209,7 @@ std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, 
     if (theirs == flags) continue;
     Parsed parsed;
     auto outcome = parse_unit(
-        units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, parsed); }, headers_of(one));
+        units->command(), index.root, [&](ParsedUnit& parse) { take(parse, kernel, knobs, parsed); }, headers_of(one));
     if (outcome.ok() && parsed.found)
       others +=
           (others.empty() ? "" : "; ") + flags_only_in(theirs, flags) + " (not " + flags_only_in(flags, theirs) + ")";
@@ -188,6 +226,7 @@ std::string other_compiles(const ScanIndex& index, const ScannedKernel& kernel, 
 Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, const SliceOptions& options) {
   // A file may be compiled several times with different macros, and not every compile has the kernel.
   const ScannedUnit* unit = nullptr;
+  const std::vector<Knob> knobs = knobs_of(index, kernel);
   std::optional<LinkedUnits> units;
   Parsed parsed;
   ParseOutcome outcome;
@@ -199,7 +238,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
       parsed = {};
       KERNELIFT_ASSIGN(outcome, parse_unit(
                                     units->command(), index.root,
-                                    [&](ParsedUnit& parse) { take(parse, kernel, parsed); }, headers_of(one)));
+                                    [&](ParsedUnit& parse) { take(parse, kernel, knobs, parsed); }, headers_of(one)));
       KERNELIFT_ASSIGN(more, units->add_definers(parsed.undefined));
     }
     if (parsed.found) break;
@@ -225,7 +264,7 @@ Result<Slice> slice_kernel(const ScanIndex& index, const ScannedKernel& kernel, 
   slice.doubt = other_compiles(index, kernel, *unit, units->command().parsed.frontend_flags());
   auto fill = [&](SliceText& from, const char* mode, bool proven, const std::string& note) {
     slice.mode = mode;
-    slice.knobs = knobs_in(index, kernel, from);
+    slice.knobs = knobs_in(knobs, from);
     slice.text = std::move(from.text), slice.origins = std::move(from.origins), slice.taken = std::move(from.taken);
     slice.proof = {proven, note};
   };

@@ -13,6 +13,7 @@
 #include "core/model/candidate/tune_declarations.h"
 #include "core/model/kernel_key.h"
 #include "core/model/launch_values.h"
+#include "core/model/template_arguments.h"
 #include "reintegrate/embed/embedding_patch.h"
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/flags/build_line.h"
@@ -21,6 +22,7 @@
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_beside.h"
 #include "reintegrate/patch/kernel_family.h"
+#include "reintegrate/patch/launch/argument_edit.h"
 #include "reintegrate/patch/launch/launch_definitions.h"
 #include "reintegrate/patch/macro_scope.h"
 #include "reintegrate/patch/patch_draft.h"
@@ -39,7 +41,6 @@ class Planner {
 
   Result<SourcePatch> run() {
     KERNELIFT_TRY(check_expressible());
-    if (!q_.embedded) KERNELIFT_TRY(check_name());
     if (!q_.embedded) KERNELIFT_TRY(check_written());
     old_lines_ = split_lines(q_.original);
     new_lines_ = split_lines(macros_.text);
@@ -75,12 +76,13 @@ class Planner {
  private:
   /// The candidate was admitted when it was compiled, by whatever version judged it; the patch is judged again.
   Status check_written() {
+    KERNELIFT_TRY(check_name());
     std::string refusal = OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "kernel.cu");
     if (!refusal.empty()) return refused(refusal);
     // What a template declares for its search is no part of the application.
-    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, with_definitions_of_build(
-                                                            without_declarations(q_.candidate.source, q_.original),
-                                                            mep_, q_.candidate)));
+    std::string text = without_declarations(q_.candidate.source, q_.original);
+    text = with_recorded_arguments(with_definitions_of_build(std::move(text), mep_, q_.candidate), mep_, q_.candidate);
+    KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, text));
     return done();
   }
 
@@ -118,7 +120,8 @@ class Planner {
 
   Status check_name() {
     const Candidate& candidate = q_.candidate;
-    if (!candidate.launches.empty() && candidate.launches[0].kernel != mep_.kernel_name)
+    if (!candidate.launches.empty() && candidate.launches[0].kernel != mep_.kernel_name &&
+        !is_own_instance(mep_, candidate, candidate.launches[0].kernel))
       return refused("the candidate launches '" + candidate.launches[0].kernel + "' instead of '" + mep_.kernel_name +
                      "': the application's launch site would have to name another kernel");
     return done();
@@ -284,13 +287,13 @@ class Planner {
     for (auto& knob : mep_.knobs) {
       auto value = q_.candidate.values.find(knob.name);
       if (value == q_.candidate.values.end() || value->second == knob.value) continue;
-      changed[knob.name] = value->second;
-      if (knob.value_range.file.empty()) {
-        KERNELIFT_TRY(edit_definition(q_, knob, value->second, draft_));
+      const bool of_launch = is_template_argument(mep_, knob);
+      if (!of_launch) changed[knob.name] = value->second;
+      if (of_launch || knob.value_range.file.empty()) {
+        KERNELIFT_TRY((of_launch ? edit_argument : edit_definition)(q_, knob, value->second, draft_));
         continue;
       }
-      OpenFile* file = nullptr;
-      KERNELIFT_ASSIGN(file, draft_.open(knob.value_range.file));
+      KERNELIFT_ASSIGN(OpenFile * file, draft_.open(knob.value_range.file));
       const bool is_edited = draft_.is_edited(*file, knob.value_range.begin, knob.value_range.end);
       auto where = file->name + ":" + std::to_string(knob.value_range.line);
       if (knob.value_range.end > file->text.size() || knob.value_range.begin >= knob.value_range.end)
@@ -317,7 +320,9 @@ class Planner {
     KERNELIFT_TRY(refuse_unseen_launches());
     bool any = false;
     for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
-    if (any && mep_.kernel_name.find('<') != std::string::npos && family_.others() != 0)
+    // With another argument the kernel is an instance of its own: the launches of the others stay.
+    if (any && q_.candidate.launches[0].kernel == mep_.kernel_name && mep_.kernel_name.find('<') != std::string::npos &&
+        family_.others() != 0)
       KERNELIFT_TRY(edit_sibling_launches(changed));
     if (!any && mep_.launches.empty()) {
       for (auto& instance : mep_.instances) {
@@ -431,8 +436,7 @@ class Planner {
   }
 
   Status edit_site(const LaunchSite& site, const Bindings& changed, bool& any) {
-    OpenFile* file = nullptr;
-    KERNELIFT_ASSIGN(file, draft_.open(site.range.file));
+    KERNELIFT_ASSIGN(OpenFile * file, draft_.open(site.range.file));
     bool one_template =
         std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,

@@ -29,6 +29,7 @@
 #include "core/compiler/ptx.h"
 #include "core/compiler/recipe_passes.h"
 #include "core/compiler/written_text.h"
+#include "core/model/kernel_key.h"
 #include "core/toolchain/nvcc_command.h"
 #include "sandbox/compile/admission.h"
 #include "sandbox/compile/read_files.h"
@@ -228,7 +229,12 @@ class Compile {
 
   Status to_model(llvm::Module& module) {
     announce("kernel model");
-    KERNELIFT_ASSIGN(KernelModel model, build_kernel_model(module, request_.kernel, request_.block));
+    std::string kernel = request_.kernel;
+    if (!module.getFunction(kernel))
+      for (auto& function : module)  // By its name in the source.
+        if (!function.isDeclaration() && key_matches(canonical_key(function.getName().str()), kernel))
+          kernel = function.getName().str();
+    KERNELIFT_ASSIGN(KernelModel model, build_kernel_model(module, kernel, request_.block));
     reply_.image = compact(to_json(model));
     reply_.passes_seconds = watch_.lap();
     return done();

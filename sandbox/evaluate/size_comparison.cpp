@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/processor_time.h"
+#include "core/model/kernel_key.h"
 #include "sandbox/evaluate/passed_twice.h"
 
 namespace kernelift::sandbox {
@@ -158,13 +159,14 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
   }
 }
 
-SizeComparison::Modelled SizeComparison::model(const std::string& source, const Dim3& block) {
+SizeComparison::Modelled SizeComparison::model(const std::string& source, const std::string& kernel,
+                                               const Dim3& block) {
   const std::pair key(hash_text(source), block);
   {
     std::lock_guard lock(mutex_);
     if (auto found = models_.find(key); found != models_.end()) return found->second;
   }
-  auto built = pool_.model(source, mep_.kernel_mangled, block);
+  auto built = pool_.model(source, kernel, block);
   Modelled made = built.ok() ? Modelled(std::make_shared<const KernelModel>(std::move(*built)))
                              : Modelled(std::move(built).error());
   std::lock_guard lock(mutex_);
@@ -192,13 +194,19 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   auto not_known = [](std::string why) { return legality::Answer{Kind::NotKnown, {}, std::move(why), 0, {}}; };
   if (candidate.launches.size() > 1) return not_known("it is launched in several steps");
   if (!candidate.scratch.empty()) return not_known("it uses memory of its own");
-  auto original = model(source_, launch.shape.block);
+  auto original = model(source_, mep_.kernel_mangled, launch.shape.block);
   if (!original.ok()) return not_known(original.error().message);
   const legality::LaunchShape own = over_members(launch.shape, (*original)->members);
   legality::LaunchShape shape = own;
+  std::string kernel = mep_.kernel_mangled;
   if (!candidate.launches.empty()) {
     auto& wanted = candidate.launches[0];
-    if (wanted.kernel != mep_.kernel_name) return not_known("another kernel is launched");
+    if (wanted.kernel != mep_.kernel_name) {
+      // Of the same template it is an instance like the application's, of which the text then has no other.
+      if (wanted.kernel.find('<') == wanted.kernel.npos || base_name(wanted.kernel) != base_name(mep_.kernel_name))
+        return not_known("another kernel is launched");
+      kernel = wanted.kernel;
+    }
     std::map<std::string, Expression> known;
     for (int axis = 0; axis < 3; ++axis) {
       known.emplace(kGridVariables[axis], *own.grid[axis]);
@@ -215,7 +223,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
       along(shape.block, axis) = static_cast<uint32_t>(*threads);
     }
   }
-  auto changed = model(candidate.source, shape.block);
+  auto changed = model(candidate.source, kernel, shape.block);
   if (!changed.ok()) return not_known(changed.error().message);
   const legality::Side before{**original, own}, after{**changed, shape};
   const bool launched_otherwise = own.block != shape.block || own.grid != shape.grid;

@@ -58,7 +58,8 @@ class SizeComparison {
 
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
-  Modelled model(const std::string& source, const Dim3& block);
+  /// `kernel`: as clang mangles it, or by its name in the source.
+  Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
   legality::Names names();  ///< With those of members.
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);

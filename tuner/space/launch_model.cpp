@@ -3,6 +3,11 @@
 // threads>>>`); and at most one more per axis by bisection, because launch expressions grow with the problem size.
 #include "tuner/space/launch_model.h"
 
+#include <algorithm>
+#include <map>
+
+#include "core/model/template_arguments.h"
+
 namespace kernelift::tuner {
 namespace {
 
@@ -24,6 +29,38 @@ std::optional<int64_t> solve(const Expression& expression, const std::string& na
   return low;
 }
 
+/// Puts the constants of template arguments (core/model/template_arguments.h) in the place of the numbers that stand
+/// for them beside the launch: all of a block's, and of a grid's those by which it is divided.
+void name_arguments(const Mep& mep, std::optional<Expression> (&grid)[3], std::optional<Expression> (&block)[3]) {
+  std::map<int64_t, std::vector<const Knob*>> by_value;
+  for (auto& knob : mep.knobs)
+    if (knob.in_geometry && is_template_argument(mep, knob)) by_value[knob.value].push_back(&knob);
+  for (auto& [value, knobs] : by_value) {
+    auto spells = [&](const std::optional<Expression>& size) {
+      return size && size->find([&](const Expression& node) { return node.is_constant(value); });
+    };
+    const auto axes = static_cast<size_t>(std::ranges::count_if(block, spells));
+    size_t next = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!spells(block[axis])) continue;
+      const Expression size = Expression::variable(knobs[axes == knobs.size() ? next++ : 0]->name);
+      auto named = [&](const Expression& text) {
+        return text.rewritten([&](const Expression& node) -> std::optional<Expression> {
+          if (node.is_constant(value)) return size;
+          if (node.is_constant(value - 1)) return size - Expression::constant(1);
+          return std::nullopt;
+        });
+      };
+      block[axis] = block[axis]->rewritten(
+          [&](const Expression& node) { return node.is_constant(value) ? std::optional(size) : std::nullopt; });
+      auto quotient = grid[axis] ? grid[axis]->as_quotient() : std::nullopt;
+      if (!quotient || !spells(quotient->divisor)) continue;
+      grid[axis] = quotient->ceiling ? ceil_div(quotient->dividend, named(quotient->divisor))
+                                     : named(quotient->dividend) / named(quotient->divisor);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contradiction) {
@@ -42,6 +79,7 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
                       std::to_string(recorded) + " was recorded";
     };
     for (int axis = 0; axis < 3; ++axis) model.grid_[axis] = site.grid[axis], model.block_[axis] = site.block[axis];
+    name_arguments(mep, model.grid_, model.block_);
     for (auto& instance : mep.instances) {
       Bindings arguments = knobs;
       for (size_t i = 0; i < site.argument_text.size() && i < mep.parameters.size(); ++i)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/template_arguments.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space_builder.h"
 
@@ -122,6 +123,8 @@ Candidate MepSpace::materialise(const Point& point) const {
     candidate.source.replace(range->begin, range->end - range->begin, std::to_string(value));
   }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel_name_));
+  for (auto& launch : candidate.launches)
+    launch.kernel = instance_name(candidate.source, std::move(launch.kernel), step.parameters);
   // Axes that do not change stay as the application computes them. But if the block's shape changes, all of its axes
   // whose size the source does not fix are set.
   auto moves = [&](const AxisRule& rule) {

@@ -90,6 +90,58 @@ void run(int n, int* x) { k<<<n / BLOCK, BLOCK>>>(x); }
   EXPECT_FALSE(knob(index, "UNUSED"));
 }
 
+TEST(ScanKnobs, AreNumbersThatEveryLaunchGivesToATemplate) {
+  TestApp app;
+  app.unit("a.cu", R"(
+template <typename T, int B> __global__ void scale(T* x) { __shared__ T t[B]; x[blockIdx.x * B] = t[0]; }
+template <int B, int E> __global__ void twice(int* x) { for (int e = 0; e < E; ++e) x[blockIdx.x * B * E + e] = 1; }
+template <int S> __global__ void shifted(int* x) { x[blockIdx.x * S] = 1; }
+constexpr int kShift = 4;
+void run(int n, float* y, int* x) {
+  scale<float, 128><<<n / 128, 128>>>(y);
+  scale<float, 128><<<1, 128>>>(y);
+  twice<32, 4><<<n / 128, 32>>>(x);
+  shifted<4><<<1, 1>>>(x), shifted<kShift><<<1, 1>>>(x);
+}
+)");
+  auto index = app.scan();
+  auto* block = knob(index, "scale_B");
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->value, 128);
+  EXPECT_TRUE(!block->is_macro && block->in_kernel && block->in_geometry);
+  EXPECT_EQ(app.text(block->value_range), "128");
+  EXPECT_EQ(block->kernels.size(), 1u);
+  ASSERT_TRUE(knob(index, "twice_B") && knob(index, "twice_E"));
+  EXPECT_TRUE(knob(index, "twice_B")->in_geometry && !knob(index, "twice_E")->in_geometry);
+  EXPECT_FALSE(knob(index, "shifted_S")) << "another launch spells it otherwise";
+}
+
+TEST(ScanKnobs, AreNoArgumentsThatSelectOtherTextOrParameters) {
+  TestApp app;
+  app.unit("a.cu", R"(
+template <int B> __global__ void one(int* x) { x[blockIdx.x * B] = 1; }
+template <> __global__ void one<64>(int* x) { x[0] = 2; }
+template <int B> struct Tile { static constexpr int kStep = B; };
+template <> struct Tile<8> { static constexpr int kStep = 1; };
+template <int B> __global__ void two(int* x) { x[blockIdx.x * Tile<B>::kStep] = 1; }
+template <int B> __global__ void three(int* x) { x[blockIdx.x * B] = 1; }
+template <int B> __global__ void three(float* x) { x[blockIdx.x * B] = 1; }
+template <int B> struct Rows { int row[B]; };
+template <int B> __global__ void four(Rows<B> rows, int* x) { x[blockIdx.x * B] = rows.row[0]; }
+template <bool B> __global__ void five(int* x) { x[blockIdx.x * B] = 1; }
+template <int B> __global__ void six(int* x) { if (B == 16) x[0] = 1; }
+template <int B> __global__ void seven(int* x) { x[blockIdx.x * B] = 1; }
+int seven_B;
+void run(int* x) {
+  one<16><<<1, 16>>>(x), two<16><<<1, 1>>>(x), three<16><<<1, 1>>>(x), four<16><<<1, 1>>>(Rows<16>(), x);
+  five<true><<<1, 1>>>(x), six<16><<<1, 1>>>(x), seven<16><<<1, 1>>>(x);
+}
+)");
+  auto index = app.scan();
+  EXPECT_EQ(index.kernels.size(), 8u);
+  for (auto& one : index.knobs) ADD_FAILURE() << one.name;
+}
+
 TEST(ScanKnobs, AreNotConstantsOfClasses) {
   TestApp app;
   app.unit("a.cu", R"(

@@ -146,7 +146,29 @@ void run(float* x) { k<step<float, 8>, 2><<<1, 1>>>(x); }
 )");
   Slice slice = slice_of(app, "k");
   expect_proven(slice);
-  EXPECT_EQ(slice.instantiation, "template __global__ void ::k<&step<float, 8>, 2>(float *);");
+  EXPECT_EQ(slice.instantiation, "template __global__ void ::k<&step<float, 8>, k_q>(float *);");
+  EXPECT_TRUE(has(slice, "constexpr int k_q = 2;\ntemplate __global__"));
+}
+
+TEST(Slice, HasAConstantForANumberThatTheLaunchGivesToTheTemplate) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace app {
+template <typename T, unsigned B> __global__ void scale(T* x, int n) {
+  __shared__ T part[B];
+  const unsigned i = blockIdx.x * B + threadIdx.x;
+  if (i < n) part[threadIdx.x] = x[i], x[i] = 2 * part[threadIdx.x];
+}
+}
+void run(float* x, int n) { app::scale<float, 128><<<(n + 127) / 128, 128>>>(x, n); }
+)");
+  Slice slice = slice_of(app, "scale<float, 128>");
+  expect_proven(slice);
+  EXPECT_TRUE(
+      has(slice, "constexpr int scale_B = 128;\ntemplate __global__ void ::app::scale<float, scale_B>(float *, int);"))
+      << slice.text;
+  ASSERT_EQ(slice.knobs.size(), 1u);
+  EXPECT_TRUE(slice.knobs[0].name == "scale_B" && slice.knobs[0].in_kernel && slice.knobs[0].in_geometry);
 }
 
 TEST(Slice, AHostFilledConstantTableIsNotFoldedAway) {

@@ -5,6 +5,12 @@
 
 namespace kernelift::reintegrate {
 
+LaunchGuard LaunchGuard::with(Premise premise) const {
+  LaunchGuard more = *this;
+  if (std::ranges::find(premises_, premise) == premises_.end()) more.premises_.push_back(std::move(premise));
+  return more;
+}
+
 std::string LaunchGuard::text() const {
   std::string all;
   for (auto& premise : premises_) all += (all.empty() ? "" : " and ") + premise.text();

@@ -18,6 +18,8 @@ class LaunchGuard {
   explicit LaunchGuard(std::vector<Premise> premises) : premises_(std::move(premises)) {}
 
   bool empty() const { return premises_.empty(); }
+  /// This guard, which asks that, too.
+  LaunchGuard with(Premise premise) const;
   std::string text() const;                 ///< "n % 4 == 0 and x is a multiple of 16 bytes"
   std::set<std::string> numbers() const;    ///< The parameters of which it asks the value,
   std::set<std::string> addresses() const;  ///< and those of which it asks the alignment.

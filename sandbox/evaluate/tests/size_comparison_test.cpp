@@ -72,6 +72,31 @@ TEST_F(SizeComparisonTest, AGuardedKernelIsProvenWithEveryBlock) {
   }
 }
 
+TEST_F(SizeComparisonTest, AnotherInstanceOfTheTemplateIsComparedByItsName) {
+  auto text = [](int block) {
+    return "template <int B> __global__ void twice(const float* x, float* out, int n) {\n"
+           "  int i = blockIdx.x * B + threadIdx.x;\n"
+           "  if (i < n) out[i] = 2 * x[i];\n"
+           "}\nconstexpr int twice_B = " +
+           std::to_string(block) +
+           ";\n"
+           "template __global__ void ::twice<twice_B>(const float *, float *, int);\n";
+  };
+  mep_.kernel_name = "twice<128>", mep_.kernel_mangled = "_Z5twiceILi128EEvPKfPfi";
+  EXPECT_TRUE(pool_->compile_own(text(128)).ok());
+  SizeComparison comparison(mep_, *pool_, text(128));
+  Candidate candidate;
+  candidate.source = text(64);
+  candidate.launches = {CandidateLaunch::as_recorded("twice<64>")};
+  candidate.launches[0].grid[0] = "ceil_div(gx * 128, 64)"_e, candidate.launches[0].block[0] = "64"_e;
+  auto answer = comparison.answer(candidate);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+  candidate.launches[0].block[0] = "128"_e;
+  EXPECT_NE(comparison.answer(candidate).kind, Kind::Proven) << "blocks overlap";
+  candidate.launches[0] = CandidateLaunch::as_recorded("thrice<64>");
+  EXPECT_EQ(comparison.answer(candidate).kind, Kind::NotKnown);
+}
+
 TEST_F(SizeComparisonTest, ASizeInAStructureIsSpelledAsTheSourceDoes) {
   const char* source =
       "struct View { const float* x; float* out; int n; };\n"

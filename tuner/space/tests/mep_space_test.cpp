@@ -219,6 +219,42 @@ TEST(MepSpace, OffersAKnobThatOnlyTheLaunchUses) {
       << "defined on the command line";
 }
 
+TEST(MepSpace, LaunchesTheInstanceWithAnotherArgument) {
+  Mep mep = mep_with("(n + 127) / 128", "128", 8, 128, 1000);
+  mep.kernel_name = "app::scale<float, 128>";
+  mep.knobs = {knob("scale_B", 128, true, true)};
+  mep.launches[0].kernel_range = {"a.cu", 100, 123, 7, 7}, mep.knobs[0].value_range = {"a.cu", 119, 122, 7, 7};
+  auto space = MepSpace::create(mep, parent("template <class T, int B> __global__ void scale(T*) {}\n"
+                                            "constexpr int scale_B = 128;\n#ifdef __clang__\n"
+                                            "template __global__ void ::app::scale<float, scale_B>(float *, int);\n"));
+  Candidate candidate = space.materialise(with(space.space(), "scale_B", 64));
+  EXPECT_THAT(candidate.source, HasSubstr("constexpr int scale_B = 64;\n"));
+  EXPECT_EQ(candidate.launches.at(0).kernel, "app::scale<float, 64>");
+  auto geometry = candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values);
+  ASSERT_TRUE(geometry.ok());
+  EXPECT_EQ(geometry->grid.x, 16u);
+  EXPECT_EQ(geometry->block.x, 64u);
+}
+
+TEST(MepSpace, AxesOfTheBlockFollowArgumentsOfTheSameValueInTheirOrder) {
+  Mep mep = mep_with("n / 16", "16", 4, 16, 64);
+  mep.kernel_name = "tile<16, 16>";
+  mep.launches[0].grid[1] = "(m + 15) / 16"_e, mep.launches[0].block[1] = "16"_e;
+  mep.instances[0].geometry = {{4, 8, 1}, {16, 16, 1}};
+  mep.knobs = {knob("tile_X", 16, true, true), knob("tile_Y", 16, true, true)};
+  mep.launches[0].kernel_range = {"a.cu", 0, 12, 1, 1};
+  mep.knobs[0].value_range = {"a.cu", 5, 7, 1, 1}, mep.knobs[1].value_range = {"a.cu", 9, 11, 1, 1};
+  auto space = MepSpace::create(mep, parent("constexpr int tile_X = 16;\nconstexpr int tile_Y = 16;\n"
+                                            "template __global__ void ::tile<tile_X, tile_Y>(float *, int);\n"));
+  auto point = space.point_at({{"tile_X", 32}, {"tile_Y", 8}});
+  ASSERT_TRUE(point);
+  Candidate candidate = space.materialise(*point);
+  EXPECT_EQ(candidate.launches.at(0).kernel, "tile<32, 8>");
+  auto geometry = candidate.launches[0].evaluate(mep.instances[0].geometry, candidate.values);
+  ASSERT_TRUE(geometry.ok());
+  EXPECT_EQ(geometry->text(), "<<<(2,16,1), (32,8,1)>>>");
+}
+
 TEST(MepSpace, HasNoPointForOtherValues) {
   Mep mep = mep_with("(n + B - 1) / B", "B", 16, 64, 1000);
   mep.knobs = {knob("B", 64, true, true)};
