@@ -7,7 +7,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Lex/Preprocessor.h"
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 
 namespace kernelift::extractor {
 namespace {

@@ -14,7 +14,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "core/base/file.h"
 #include "core/base/within.h"
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 #include "extractor/scan/argument_finder.h"
 #include "extractor/scan/kernel_finder.h"
 #include "extractor/slice/linked_units.h"

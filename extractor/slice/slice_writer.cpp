@@ -10,7 +10,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Lex/MacroInfo.h"
-#include "core/model/build_definition.h"
+#include "core/model/knob/build_definition.h"
 
 namespace kernelift::extractor {
 namespace {

@@ -39,7 +39,7 @@ std::vector<size_t> words_in_build_file(std::string_view text, size_t begin, siz
                                         bool option);
 
 /// The candidate's text with the integers that the command line defines as they were: the application's files do not
-/// hold these lines (core/model/build_definition.h).
+/// hold these lines (core/model/knob/build_definition.h).
 std::string with_definitions_of_build(std::string source, const Mep& mep, const Candidate& candidate);
 /// Changes the knob's value in the files of the build, and names the units to be compiled again.
 Status edit_definition(const PatchQuestion& question, const Knob& knob, int64_t value, PatchDraft& draft);

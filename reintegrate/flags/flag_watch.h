@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/model/build_definition.h"
+#include "core/model/knob/build_definition.h"
 
 namespace kernelift::reintegrate {
 

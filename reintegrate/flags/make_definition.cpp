@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/base/words.h"
-#include "core/model/build_definition.h"
+#include "core/model/knob/build_definition.h"
 #include "reintegrate/flags/definition_place.h"
 #include "reintegrate/flags/make_dry_run.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/model/build_definition.h"
 #include "core/model/candidate/candidate.h"
+#include "core/model/knob/build_definition.h"
 #include "core/model/mep.h"
 #include "reintegrate/embed/embedded_code.h"
 #include "reintegrate/patch/launch/launch_edit.h"

@@ -1,5 +1,5 @@
 // Another argument for a kernel's template: at every launch of the instance and in its instantiations, or nowhere.
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 #include "core/tests/expression_literal.h"
 #include "reintegrate/tests/application.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -29,8 +29,8 @@ std::optional<int64_t> solve(const Expression& expression, const std::string& na
   return low;
 }
 
-/// Puts the constants of template arguments (core/model/template_arguments.h) in the place of the numbers that stand
-/// for them beside the launch: all of a block's, and of a grid's those by which it is divided.
+/// Puts the constants of template arguments (core/model/knob/template_arguments.h) in the place of the numbers that
+/// stand for them beside the launch: all of a block's, and of a grid's those by which it is divided.
 void name_arguments(const Mep& mep, std::optional<Expression> (&grid)[3], std::optional<Expression> (&block)[3]) {
   std::map<int64_t, std::vector<const Knob*>> by_value;
   for (auto& knob : mep.knobs)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space_builder.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/base/words.h"
 #include "core/compiler/source_tokens.h"
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 #include "reintegrate/patch/kernel_beside.h"
 
 namespace kernelift::reintegrate {

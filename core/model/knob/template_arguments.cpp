@@ -1,5 +1,5 @@
 // See template_arguments.h.
-#include "core/model/template_arguments.h"
+#include "core/model/knob/template_arguments.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // See build_definition.h. Compilers take `-DNAME=VALUE` as one word or as two, nvcc also `--define-macro`.
-#include "core/model/build_definition.h"
+#include "core/model/knob/build_definition.h"
 
 #include <array>
 #include <functional>
