@@ -83,7 +83,8 @@ void add_model_use(Json& sum, Json& of_run, const Json& tuned) {
 
 void add_search(CLI::App& app, SearchOptions& options) {
   app.add_option("--llm", options.llm,
-                 "Language model for the source tier: openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
+                 "Language model for the source tier, and for configurations that the parameter tier begins with: "
+                 "openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
                  "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY), command:PROGRAM (prompt on "
                  "stdin, answer on stdout), exchange:FOLDER (prompts are written there, answers read), transcript:FILE "
                  "(recorded answers). May be given several times: the models that gain most for what they cost are "

@@ -33,6 +33,8 @@ class Proposer {
   virtual void learn(const RunTrial& trial) {}
   /// A background task is running whose result may become a proposal.
   virtual bool waiting() const { return false; }
+  /// Nobody had anything to propose and nothing is in flight: what was put off costs the search nothing now.
+  virtual void when_idle() {}
   /// Sentences for the log since the last call.
   virtual std::vector<std::string> take_notes() { return {}; }
   /// What it has used so far that somebody pays for, in a few words; or empty.

@@ -10,6 +10,8 @@
 #include "tuner/inherit/inherited_proposer.h"
 #include "tuner/inherit/pattern_proposer.h"
 #include "tuner/source/chain_proposer.h"
+#include "tuner/source/llm/idea_prompt.h"
+#include "tuner/source/llm/start_proposer.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/template_proposer.h"
 #include "tuner/space/parameter_proposer.h"
@@ -66,6 +68,12 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   auto wanted = [&](const char* tier) {
     return std::find(options.tiers.begin(), options.tiers.end(), tier) != options.tiers.end();
   };
+  std::shared_ptr<ModelCalls> calls;
+  if (options.llm) {
+    if (!wanted("source") && !wanted("params"))
+      return usage_error("--llm works in the source and parameter tiers, which --tiers leaves out");
+    KERNELIFT_ASSIGN(calls, ModelCalls::open(*options.llm));
+  }
   // The bandit tries proposers first in this order: large changes first, the compiler last.
   std::vector<std::unique_ptr<Proposer>> proposers;
   Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;
@@ -101,11 +109,9 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
       proposers.push_back(
           std::make_unique<RuleProposer>(std::move(context), std::move(arguments), rules_left_out(options)));
     if (options.llm) {
-      KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm));
+      KERNELIFT_ASSIGN(auto model, LlmProposer::create(mep, *options.llm, calls));
       proposers.push_back(std::move(model));
     }
-  } else if (options.llm) {
-    return usage_error("--llm works in the source tier, which --tiers leaves out");
   }
   KERNELIFT_TRY(check_strategy(options.strategy));
   std::vector<EarlierRun> earlier;
@@ -115,8 +121,18 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
       if (EarlierRun parameters = run.parameters(); !parameters.trials.empty())
         earlier.push_back(std::move(parameters));
   }
-  if (wanted("params"))
-    proposers.push_back(std::make_unique<ParameterProposer>(mep, options.strategy, options.seed, std::move(earlier)));
+  if (wanted("params")) {
+    auto parameters = std::make_unique<ParameterProposer>(mep, options.strategy, options.seed, std::move(earlier));
+    // A single request is for an idea.
+    if (calls && (options.llm->most_calls > 1 || !wanted("source"))) {
+      KERNELIFT_TRY(check_prompts(options.llm->prompts));
+      auto take = [&parameters = *parameters](const ProposedStart& start) {
+        parameters.begin_with(start.run, start.configurations, "llm/" + start.model);
+      };
+      proposers.push_back(std::make_unique<StartProposer>(mep, *options.llm, calls, take));
+    }
+    proposers.push_back(std::move(parameters));
+  }
   if (wanted("compiler")) {
     proposers.push_back(
         std::make_unique<UnitFlagProposer>(UnitFlagProposer::Options{bound, options.on_cpu, options.keep_precision}));

@@ -509,6 +509,7 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     else if (flying_.empty() && out_of_evaluations()) stopped_by_ = "evaluations";
     else if (out_of_patience()) stopped_by_ = kNoProgress;
     else if (flying_.empty() && !collected) {
+      for (auto& proposer : proposers_) proposer->when_idle();
       bool waiting =
           std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });
       if (!waiting && ++barren > (repeated_ ? kRepeatRounds : kBarrenRounds)) stopped_by_ = "nothing left to try";

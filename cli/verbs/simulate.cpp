@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/verbs.h"
+#include "core/base/file.h"
 #include "tuner/search/simulation.h"
 
 namespace kernelift::cli {
@@ -12,6 +13,7 @@ namespace {
 struct Options {
   std::string trials, strategy = "all";
   std::vector<std::string> inherit;
+  std::string start;
   size_t evaluations = 100, seeds = 10, batch = 1, inherit_evaluations = 0;
 };
 
@@ -58,10 +60,29 @@ Result<std::shared_ptr<const tuner::Prior>> read_prior(const Options& options, c
   return std::make_shared<const tuner::Prior>(tuner::Prior::of(trials.space, runs, notes));
 }
 
+/// The proposals of --start: a file's, the same for all seeds, or drawn for each of them.
+Result<std::function<tuner::StartingPoints(uint64_t)>> read_start(const Options& options, const tuner::Trials& trials,
+                                                                  std::vector<std::string>& notes) {
+  std::function<tuner::StartingPoints(uint64_t)> made;
+  if (options.start.empty()) return made;
+  if (!std::filesystem::exists(options.start)) {
+    KERNELIFT_TRY(proposed_by(options.start, trials, 1));
+    made = [&trials, kind = options.start](uint64_t seed) { return *proposed_by(kind, trials, seed); };
+    return made;
+  }
+  KERNELIFT_ASSIGN(std::string text, read_text(options.start));
+  auto read = tuner::StartingPoints::read(trials.space, text);
+  if (!read.ok()) return usage_error(options.start + ": " + read.error().message);
+  for (auto& why : read->rejected) notes.push_back(options.start + ", " + why);
+  made = [read = *std::move(read)](uint64_t) { return read; };
+  return made;
+}
+
 Result<Exit> run(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(tuner::Trials trials, tuner::read_trials(options.trials));
   std::vector<std::string> notes;
   KERNELIFT_ASSIGN(auto prior, read_prior(options, trials, notes));
+  KERNELIFT_ASSIGN(auto start, read_start(options, trials, notes));
   std::vector<std::string> strategies;
   std::stringstream words(options.strategy);
   for (std::string word; std::getline(words, word, ',');) strategies.push_back(word);
@@ -74,6 +95,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   if (prior)
     context.say("Inherited: " + counted(prior->trials(), "trial") + " of " + counted(prior->sources(), "earlier run") +
                 ", by the strategies that can: bayesian and portfolio.");
+  if (start) context.say("Begins with proposed configurations: " + options.start + ".");
   context.say("Fraction of the optimum reached, mean and [10 %, 90 %] over " + std::to_string(options.seeds) +
               " seeds:");
   std::string head = "  strategy  ";
@@ -85,7 +107,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   Json curves = Json::array();
   for (auto& strategy : strategies) {
     KERNELIFT_ASSIGN(tuner::SimulationCurve curve,
-                     simulate(trials, strategy, options.evaluations, options.seeds, options.batch, prior));
+                     simulate(trials, strategy, options.evaluations, options.seeds, options.batch, {prior, start}));
     std::snprintf(line, sizeof line, "  %-10s", strategy.c_str());
     std::string row = line;
     for (size_t e : columns(options.evaluations)) {
@@ -100,6 +122,7 @@ Result<Exit> run(const Options& options, const Context& context) {
                 {"configurations", trials.results.size()},
                 {"failures", trials.failures},
                 {"optimum", trials.optimum},
+                {"start", options.start},
                 {"inherited",
                  {{"runs", prior ? prior->sources() : 0}, {"trials", prior ? prior->trials() : 0}, {"notes", notes}}},
                 {"strategies", curves}});
@@ -114,9 +137,14 @@ Action setup(CLI::App& app) {
   app.add_option("--evals", options->evaluations, "Evaluations per seed")->check(CLI::PositiveNumber);
   app.add_option("--seeds", options->seeds, "Number of seeds")->check(CLI::PositiveNumber);
   app.add_option("--batch", options->batch, "Number of points requested at a time")->check(CLI::PositiveNumber);
-  app.add_option("--inherit", options->inherit,
-                 "Trials of earlier runs (of the same kernel on other GPUs, at other sizes) from which to begin")
-      ->check(CLI::ExistingFile);
+  auto* inherit =
+      app.add_option("--inherit", options->inherit,
+                     "Trials of earlier runs (of the same kernel on other GPUs, at other sizes) from which to begin")
+          ->check(CLI::ExistingFile);
+  app.add_option("--start", options->start,
+                 "Configurations to begin with, as a model proposes them: a file with its answer (docs/models.md), or "
+                 "right, random or misleading ones, drawn for each seed")
+      ->excludes(inherit);
   app.add_option("--inherit-evals", options->inherit_evaluations,
                  "Of each file of --inherit, only what a run with so many evaluations would have tried (default: all)")
       ->check(CLI::PositiveNumber);

@@ -30,6 +30,7 @@
 #include "sandbox/judge/diagnosis.h"
 #include "tuner/source/hypotheses/findings_file.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
+#include "tuner/source/llm/start_proposer.h"
 #include "tuner/space/kernel_template.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"
@@ -348,6 +349,8 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   for (auto& finding : findings) document["hypotheses"].push_back(to_json(finding));
   if (auto spent = run.get_state(tuner::kModelUseKey); spent.ok() && !spent->empty())
     document["model"] = Json::parse(*spent, nullptr, false);
+  if (auto start = run.get_state(tuner::kStartState); start.ok() && !start->empty())
+    document["model_start"] = Json::parse(*start, nullptr, false);
   if (auto inherited = run.get_state(tuner::kInheritedState); inherited.ok() && !inherited->empty()) {
     document["inherited"] = Json::parse(*inherited, nullptr, false);
     for (auto& line : inherited_lines(document["inherited"])) context.say(line);

@@ -34,6 +34,10 @@ class BayesianSearch : public Searcher {
     if (space.count() > 0) design_ = space.encode(space.sample(random)).size() + 1;
   }
   const char* name() const override { return "bayesian"; }
+  void inherit(std::shared_ptr<const Prior> prior) override {
+    prior_ = prior && prior->sources() ? std::move(prior) : nullptr;
+    model_ = CostModel(prior_);
+  }
 
  protected:
   std::optional<Point> do_ask() override {

@@ -21,6 +21,7 @@ class PortfolioSearch : public Searcher {
     members_.push_back(make_genetic_search(space, seed * 4 + 3));
   }
   const char* name() const override { return "portfolio"; }
+  void inherit(std::shared_ptr<const Prior> prior) override { members_[kBayesian]->inherit(std::move(prior)); }
 
  protected:
   std::optional<Point> do_ask() override {

@@ -1,10 +1,14 @@
 // What every searcher shares, the table of strategies, and random search, which is nothing but the shared part.
 #include "tuner/search/searcher.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace kernelift::tuner {
 namespace {
 
 constexpr int kFreshDraws = 64;    ///< Uniform draws before the space is walked for a point that is left.
+constexpr size_t kOthers = 2;      ///< Answers to own points by which the first proposed one is measured.
 constexpr int kStaleAnswers = 16;  ///< Visited points a strategy may offer in a row before chance takes over.
 constexpr uint64_t kLongestWalk = 1 << 20;
 
@@ -40,8 +44,8 @@ std::vector<Point> Searcher::ask(size_t count) {
   std::vector<Point> points;
   if (space_.count() == 0) return points;
   while (points.size() < count) {
-    std::optional<Point> point;
-    for (int tries = 0; tries < kStaleAnswers; ++tries) {
+    std::optional<Point> point = proposed();
+    for (int tries = 0; tries < kStaleAnswers && !point; ++tries) {
       point = do_ask();
       if (!point || !visited(*point)) break;
       point.reset();
@@ -53,6 +57,41 @@ std::vector<Point> Searcher::ask(size_t count) {
     points.push_back(std::move(*point));
   }
   return points;
+}
+
+void Searcher::begin_with(const std::vector<Point>& points, std::shared_ptr<const Prior> prior) {
+  for (auto& point : points)
+    if (space_.valid(point)) proposed_.push_back(point);
+  if (!proposed_.empty()) not_inherited_ = std::move(prior);
+}
+
+std::optional<Point> Searcher::proposed() {
+  if (proposed_.empty() && !not_inherited_) return std::nullopt;
+  if (!tried_.empty()) {
+    std::vector<double> others;
+    double best = INFINITY;
+    for (auto& observation : told_) {
+      const double cost = observation.ok ? observation.cost : INFINITY;
+      if (tried_.contains(observation.point)) best = std::min(best, cost);
+      else others.push_back(cost);
+    }
+    const bool answered = std::ranges::none_of(tried_, [&](auto& point) { return pending_.contains(point); });
+    if (!answered || others.size() < kOthers) return std::nullopt;
+    std::ranges::sort(others);
+    if (best >= others[others.size() / 2]) {
+      proposed_.clear(), not_inherited_.reset();
+      return std::nullopt;
+    }
+  }
+  while (!proposed_.empty()) {
+    Point point = std::move(proposed_.front());
+    proposed_.pop_front();
+    const bool known = visited(point);
+    tried_.insert(point);
+    if (!known) return point;
+  }
+  if (not_inherited_ && !tried_.empty()) inherit(std::exchange(not_inherited_, nullptr));
+  return std::nullopt;
 }
 
 void Searcher::tell(const Observation& observation) {

@@ -2,6 +2,7 @@
 // disk), so each can be run against recorded trials. The base class keeps what has been asked, so that no searcher
 // repeats a point, and what has been told; strategies fill in the do_ functions.
 #pragma once
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -30,6 +31,12 @@ class Searcher {
   std::vector<Point> ask(size_t count);
   /// Results in any order, also of points that were never asked (a resumed run, another searcher's).
   void tell(const Observation& observation);
+  /// Points that somebody proposes, best first, with what follows from them as a prior. They are asked in turn with the
+  /// strategy's own, as long as the best of them is faster than half of those, and the prior is inherited once all of
+  /// them were: so proposals that mislead cost a point or two, and nothing else.
+  void begin_with(const std::vector<Point>& points, std::shared_ptr<const Prior> prior);
+  /// From now on this is what others found; strategies that inherits() does not name make nothing of it.
+  virtual void inherit(std::shared_ptr<const Prior> prior) {}
 
   virtual const char* name() const = 0;
   const Space& space() const { return space_; }
@@ -52,6 +59,12 @@ class Searcher {
   Random random_;
 
  private:
+  /// The next proposed point if it is time for it; or drops the proposals, or inherits what follows from them.
+  std::optional<Point> proposed();
+
+  std::deque<Point> proposed_;                  ///< Not asked yet.
+  std::set<Point> tried_;                       ///< Proposed and asked, or known before.
+  std::shared_ptr<const Prior> not_inherited_;  ///< Until the proposals have proved right; or null.
   std::set<Point> visited_, pending_;
   std::vector<Observation> told_;
   size_t best_ = SIZE_MAX;

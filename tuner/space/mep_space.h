@@ -22,6 +22,7 @@ class MepSpace {
   static MepSpace create(const Mep& mep, const Candidate& parent, const Bindings& also = {});
 
   const Space& space() const { return space_; }
+  const std::vector<Expression>& constraints() const { return constraints_; }
   /// "TILE: spelled twice in the source", for the log.
   const std::vector<std::string>& left_alone() const { return left_alone_; }
   /// The same for the block's size and the knobs that determine it, with the change that would permit tuning it.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tuner/search/starting_points.h"
 #include "tuner/space/kernel_template.h"
 
 namespace kernelift::tuner {
@@ -84,12 +85,9 @@ void ParameterProposer::start_searcher(Base& base) {
   for (auto& parameter : parameters) starts.push_back(parameter.start);
   for (size_t p : dead) *base.space = base.space->without(p);
   const Space& space = base.space->space();
-  std::shared_ptr<const Prior> prior;
-  if (!earlier_.empty() && inherits(strategy_)) {
-    std::vector<std::string> remarks;
-    prior = std::make_shared<const Prior>(Prior::of(space, earlier_, remarks));
-    if (bases_.size() == 1) notes_.insert(notes_.end(), remarks.begin(), remarks.end());
-  }
+  std::vector<std::string> remarks;
+  std::shared_ptr<const Prior> prior = prior_of(space, earlier_, remarks);
+  if (bases_.size() == 1) notes_.insert(notes_.end(), remarks.begin(), remarks.end());
   auto searcher = make_searcher(strategy_, space, seed_ + static_cast<uint64_t>(base.id), std::move(prior));
   KERNELIFT_ASSERT(searcher.ok(), "the strategy's name was checked");
   base.searcher = std::move(*searcher);
@@ -99,6 +97,35 @@ void ParameterProposer::start_searcher(Base& base) {
     for (size_t p : dead) kept = kept && mapped[p] == starts[p], mapped[p] = 0;
     if (kept && space.valid(mapped)) base.searcher->tell(observe(mapped, verdict));
   }
+  begin(base);
+}
+
+std::shared_ptr<const Prior> ParameterProposer::prior_of(const Space& space, const std::vector<EarlierRun>& runs,
+                                                         std::vector<std::string>& remarks) const {
+  if (runs.empty() || !inherits(strategy_)) return nullptr;
+  return std::make_shared<const Prior>(Prior::of(space, runs, remarks));
+}
+
+void ParameterProposer::begin(Base& base) const {
+  std::vector<Point> points;
+  for (auto& values : beginnings_) {
+    if (points.size() == kTriedAtOnce) break;
+    auto point = base.space->point_at(base.space->known(values));
+    if (!point || std::ranges::find(points, *point) != points.end()) continue;
+    points.push_back(*point);
+    base.by_others.insert(*std::move(point));
+  }
+  if (points.empty()) return;
+  std::vector<EarlierRun> runs = earlier_;
+  runs.push_back(beginnings_run_);
+  std::vector<std::string> remarks;
+  base.searcher->begin_with(points, prior_of(base.space->space(), runs, remarks));
+}
+
+void ParameterProposer::begin_with(EarlierRun run, const std::vector<Bindings>& configurations, const std::string& by) {
+  beginnings_run_ = std::move(run), beginnings_ = configurations, beginnings_by_ = by;
+  for (auto& [source, base] : bases_)
+    if (base->searcher) begin(*base);
 }
 
 std::vector<const RunTrial*> ParameterProposer::sources(const History& history) {
@@ -144,7 +171,7 @@ std::vector<Proposal> ParameterProposer::propose(const History& history, size_t 
       points = base->searcher->ask(count - proposals.size());
     for (auto& point : points) {
       Proposal proposal{base->space->materialise(point), {base->id}};
-      proposal.candidate.proposer = name();
+      proposal.candidate.proposer = base->by_others.contains(point) ? beginnings_by_ : name();
       base->asked.emplace(proposal.candidate.key(), point);
       ++base->proposed;
       proposals.push_back(std::move(proposal));

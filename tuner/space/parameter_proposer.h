@@ -26,6 +26,10 @@ class ParameterProposer : public Proposer {
   std::vector<Proposal> propose(const History& history, size_t count) override;
   std::optional<Candidate> repeat(const Candidate& base, const Step& step) override;
   void learn(const RunTrial& trial) override;
+  /// What somebody proposes to begin with, which may come at any time: searchers try the first configurations, and
+  /// take the run as what an earlier run found if these are fast. Candidates of these configurations name who proposed
+  /// them.
+  void begin_with(EarlierRun run, const std::vector<Bindings>& configurations, const std::string& by);
   std::vector<std::string> take_notes() override;
 
  private:
@@ -39,6 +43,7 @@ class ParameterProposer : public Proposer {
     std::map<Point, Verdict> probed;
     std::map<Hash, Point> asked;  ///< By candidate key.
     size_t proposed = 0;
+    std::set<Point> by_others;  ///< That were proposed to begin with.
   };
 
   /// The sources that are tuned now, in turn.
@@ -46,11 +51,18 @@ class ParameterProposer : public Proposer {
   Base* base_for(const RunTrial& trial, const History& history);
   bool moves_dead_parameter(const Base& base, const Point& point) const;
   void start_searcher(Base& base);
+  std::shared_ptr<const Prior> prior_of(const Space& space, const std::vector<EarlierRun>& runs,
+                                        std::vector<std::string>& remarks) const;
+  /// Gives its searcher the configurations to begin with that its space has.
+  void begin(Base& base) const;
 
   const Mep& mep_;
   std::string strategy_;
   uint64_t seed_;
   std::vector<EarlierRun> earlier_;
+  std::vector<Bindings> beginnings_;  ///< Proposed to begin with, best first; of `beginnings_by_`.
+  EarlierRun beginnings_run_;
+  std::string beginnings_by_;
   std::map<std::string, std::unique_ptr<Base>> bases_;  ///< By source text.
   Base* probing_ = nullptr;                             ///< The only source whose parameters are probed at present.
   std::set<std::string> dead_;  ///< Parameters that change the results, found by probing; they count for all sources.

@@ -105,7 +105,7 @@ TEST(Simulation, InheritingOneOtherGpuIsAheadOnPublishedTrials) {
   std::vector<std::string> notes;
   auto prior =
       std::make_shared<const Prior>(Prior::of(trials->space, {*earlier_run(*other, "A4000", "portfolio", 100)}, notes));
-  EXPECT_GE(simulate(*trials, "portfolio", 25, 3, 1, prior)->mean(25), 0.95);
+  EXPECT_GE(simulate(*trials, "portfolio", 25, 3, 1, {prior, {}})->mean(25), 0.95);
 }
 
 }  // namespace

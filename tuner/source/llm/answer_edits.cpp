@@ -17,7 +17,10 @@ constexpr size_t kShownLines = 8;   ///< Similar lines that a complaint shows.
 constexpr size_t kLongestIdea = 160;
 constexpr size_t kLongestLine = 400;  ///< Of a line whose likeness to others is asked.
 /// A text longer than this many times the parent's and so many bytes more is no rewrite of it.
-constexpr size_t kMostGrowth = 4, kMostAdded = 1 << 20;
+constexpr size_t kMostGrowth = 4, kMostAdded = 64 << 10;
+// More edits, definitions beside the parent's, or characters of a line than anybody writes by hand: each of them costs
+// a look at the whole text or line, while the search waits.
+constexpr size_t kMostBlocks = 200, kMostDefinitions = 64, kLongestWritten = 2000;
 
 struct Block {
   std::string search, replace;
@@ -39,15 +42,18 @@ std::string joined(const std::vector<std::string>& lines, const char* end = "\n"
   return text;
 }
 
-/// Share of the shorter line's character pairs that the other line contains, too.
-double likeness(const std::string& a, const std::string& b) {
-  if (a.size() < 2 || b.size() < 2) return a == b && !a.empty();
-  std::vector<std::string> left, right;
-  for (size_t i = 0; i + 1 < a.size(); ++i) left.push_back(a.substr(i, 2));
-  for (size_t i = 0; i + 1 < b.size(); ++i) right.push_back(b.substr(i, 2));
-  std::sort(left.begin(), left.end());
-  std::sort(right.begin(), right.end());
-  std::vector<std::string> both;
+/// Pairs of characters that follow each other, sorted.
+std::vector<std::pair<char, char>> pairs_of(const std::string& line) {
+  std::vector<std::pair<char, char>> pairs;
+  for (size_t i = 0; i + 1 < line.size(); ++i) pairs.emplace_back(line[i], line[i + 1]);
+  std::ranges::sort(pairs);
+  return pairs;
+}
+
+/// Share of their pairs that two lines have in common.
+double likeness(const std::vector<std::pair<char, char>>& left, const std::vector<std::pair<char, char>>& right) {
+  if (left.empty() || right.empty()) return 0;
+  std::vector<std::pair<char, char>> both;
   std::set_intersection(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
   return 2.0 * static_cast<double>(both.size()) / static_cast<double>(left.size() + right.size());
 }
@@ -58,10 +64,12 @@ std::string nearest_lines(const std::string& source, const std::string& search) 
   for (auto& line : wanted)
     if (without_outer_blanks(line).size() > key.size()) key = without_outer_blanks(line);
   key.resize(std::min(key.size(), kLongestLine));
+  const auto of_key = pairs_of(key);
   size_t best = 0;
   double most = -1;
   for (size_t i = 0; i < lines.size(); ++i)
-    if (double similar = likeness(without_outer_blanks(lines[i]), key); similar > most) most = similar, best = i;
+    if (double similar = likeness(pairs_of(without_outer_blanks(lines[i])), of_key); similar > most)
+      most = similar, best = i;
   size_t begin = best > kShownLines / 2 ? best - kShownLines / 2 : 0;
   std::string shown;
   for (size_t i = begin; i < std::min(lines.size(), begin + kShownLines); ++i) shown += lines[i] + "\n";
@@ -230,11 +238,42 @@ void take_launch_line(const std::string& line, Candidate& candidate, std::vector
   }
 }
 
+/// Why the text is more than a rewrite of the parent's that is worth being looked at closely; or empty.
+std::string too_much(const std::string& text, const std::string& parent) {
+  auto definitions = [](const std::string& of) {
+    size_t count = 0;
+    for (const std::string_view word : {"define", "const", "enum"})
+      for (size_t at = of.find(word); at != of.npos; at = of.find(word, at + word.size())) ++count;
+    return count;
+  };
+  auto longest = [](const std::string& of) {
+    size_t most = 0;
+    for (size_t begin = 0; begin < of.size();) {
+      const size_t end = std::min(of.find('\n', begin), of.size());
+      most = std::max(most, end - begin), begin = end + 1;
+    }
+    return most;
+  };
+  if (definitions(text) > definitions(parent) + kMostDefinitions)
+    return "The new text defines more than " + std::to_string(kMostDefinitions) +
+           " constants and variables, which all would be searched; define a few.";
+  if (longest(text) > std::max(longest(parent), kLongestWritten))
+    return "The new text has a line of more than " + std::to_string(kLongestWritten) + " characters; break it.";
+  return {};
+}
+
 }  // namespace
+
+size_t longest_answer(const Candidate& parent) { return kMostGrowth * parent.source.size() + kMostAdded; }
 
 AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::string& answer, bool cut_off) {
   AnswerEdits result;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const size_t longest = longest_answer(parent);
+  if (answer.size() > longest) {
+    result.complaint = "The new text is far too long for a rewrite of this source.";
+    return result;
+  }
   auto lines =
       lines_of(std::string_view(answer).substr(answer.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0));
   result.idea = idea_of(lines);
@@ -252,8 +291,11 @@ AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::str
       // the judge finds out what this text assumes.
       for (auto& step : candidate.steps) step.premises.clear();
     }
-  if (candidate.source.size() > kMostGrowth * parent.source.size() + kMostAdded)
+  if (candidate.source.size() > longest)
     result.complaint = "The new text is far too long for a rewrite of this source.";
+  if (blocks.size() > kMostBlocks)
+    result.complaint = "The answer has " + std::to_string(blocks.size()) +
+                       " edits; answer with fewer and larger ones, or with the whole file.";
   auto speaks_of_launch = [](auto& line) { return without_outer_blanks(line).starts_with("LAUNCH "); };
   // It may be written for either launch: the text's own, which the answer's author was shown, or the application's.
   auto declares_launch = [](const std::string& text) {
@@ -289,6 +331,10 @@ AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::str
     }
     candidate.source.replace(found[0], blocks[i].search.size(), blocks[i].replace);
   }
+  if (candidate.source.size() > longest)
+    result.complaint = "The new text is far too long for a rewrite of this source.";
+  else result.complaint = too_much(candidate.source, parent.source);
+  if (!result.complaint.empty()) return result;
   const std::string parents = blank_comments(parent.source);
   for (auto& [name, value] : new_constants({}, candidate.source))
     if (auto known = candidate.values.find(name); known != candidate.values.end())

@@ -21,6 +21,9 @@ struct AnswerEdits {
   std::string idea;                    ///< The answer's "IDEA:" line, or its first line of prose.
 };
 
+/// Bytes of an answer that is looked at: a longer one is no rewrite of the parent.
+size_t longest_answer(const Candidate& parent);
+
 AnswerEdits apply_answer(const Mep& mep, const Candidate& parent, const std::string& answer, bool cut_off);
 
 }  // namespace kernelift::tuner

@@ -50,11 +50,16 @@ const std::map<std::string, std::vector<const char*>> kFields = {
     {"task_combine", {"inspirations"}},
     {"task_hypotheses", {"count", "figures"}},
     {"task_write", {"card"}},
+    {"start", {"kernel", "device", "launches", "parameters", "profile", "space", "source", "count"}},
     {"repair", {"complaint", "own_launch", "source"}},
     {"repair_hypotheses", {"complaint", "own_launch", "source"}},
 };
 
 }  // namespace
+
+Result<std::string> system_prompt(const std::filesystem::path& folder, const Mep& mep) {
+  return fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}});
+}
 
 Status check_prompts(const std::filesystem::path& folder) {
   for (auto& [name, fields] : kFields) {

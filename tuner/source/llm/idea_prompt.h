@@ -16,6 +16,9 @@ struct IdeaTask {
 
 inline constexpr size_t kPartners = 2;  ///< Other texts that a prompt shows to be combined with.
 
+/// What every request begins with.
+Result<std::string> system_prompt(const std::filesystem::path& folder, const Mep& mep);
+
 /// An Error names the template that cannot be read, or the field that it has and nothing is filled in for: before any
 /// model is asked.
 Status check_prompts(const std::filesystem::path& folder);

@@ -18,7 +18,7 @@ struct ChatMessage {
 };
 
 struct ModelRequest {
-  std::string kind;  ///< "hypotheses", "write", "optimise", "combine" or "repair".
+  std::string kind;  ///< "hypotheses", "write", "optimise", "combine", "repair" or "start".
   std::string system;
   std::vector<ChatMessage> messages;  ///< In turns, the user's first.
 };
@@ -61,7 +61,9 @@ class LanguageModel {
   virtual ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) = 0;
   /// How many requests may wait for their answers at a time.
   virtual size_t parallelism() const { return 1; }
-  /// The next recorded request that was no repair. nullopt: nothing is recorded, or none is left. Not while a call is
+  /// A request of this kind can be answered. Recorded answers to ideas say nothing about another question.
+  virtual bool answers(const std::string& kind) const { return true; }
+  /// The next recorded request for an idea. nullopt: nothing is recorded, or none is left. Not while a call is
   /// under way.
   virtual std::optional<RecordedRequest> next_recorded() const { return std::nullopt; }
 };
@@ -79,7 +81,7 @@ struct ChatLimits {
 /// An Error names what is missing: a key, a program, a folder, a transcript.
 Result<std::unique_ptr<LanguageModel>> open_model(const ModelSpec& spec, const ChatLimits& limits);
 
-inline constexpr size_t kLargestAnswer = 16 << 20;  ///< Bytes.
+inline constexpr size_t kLargestAnswer = 1 << 20;  ///< Bytes, of programs and folders.
 
 /// A request as one text, for models that are given no turns: a person, a program.
 std::string one_text(const ModelRequest& request);

@@ -11,7 +11,6 @@
 #include "tuner/source/llm/idea_prompt.h"
 #include "tuner/source/llm/mechanical_fix.h"
 #include "tuner/source/llm/prompt.h"
-#include "tuner/source/llm/providers/transcript_model.h"
 #include "tuner/source/llm/rejection.h"
 
 namespace fs = std::filesystem;
@@ -28,8 +27,8 @@ constexpr size_t kQuotedFindings = 24;
 constexpr int kFindingsPause = 30;          ///< Times as long as writing the findings took, they are not written again.
 constexpr size_t kRepeatedAnswer = 60'000;  ///< Bytes of a model's own answer that a repair sends back to it.
 constexpr size_t kShownLine = 240;
-constexpr int kMostFixes = 3;    ///< Mechanical ones of an idea, beside the repairs by the model.
-constexpr int kAdaptations = 5;  ///< Requests that a call may take to find the form that a server accepts.
+constexpr int kOfAHang = 6;    ///< Useless answers for which a candidate counts that keeps the judge waiting.
+constexpr int kMostFixes = 3;  ///< Mechanical ones of an idea, beside the repairs by the model.
 /// Share of its roof from which on a kernel counts as done, and beyond which the roof is not its roof any more, since
 /// it does less work.
 constexpr double kDone = 0.92, kBeyond = 1.1;
@@ -46,74 +45,53 @@ bool speaks_in_edits(const std::string& answer) {
 }  // namespace
 
 Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOptions options) {
-  KERNELIFT_ASSERT(!options.specs.empty(), "a model is named");
-  std::vector<Asked> models;
-  for (auto& spec : options.specs) {
-    KERNELIFT_ASSIGN(auto model, options.open(spec, options.limits));
-    models.push_back({spec, spec.shown() + "," + spec.model, std::move(model)});
-    if (!options.prices) continue;
-    KERNELIFT_ASSIGN(models.back().price, options.prices->price(spec));
-  }
+  KERNELIFT_ASSIGN(auto calls, ModelCalls::open(options));
+  return create(mep, std::move(options), std::move(calls));
+}
+
+Result<std::unique_ptr<LlmProposer>> LlmProposer::create(const Mep& mep, LlmOptions options,
+                                                         std::shared_ptr<ModelCalls> calls) {
   std::optional<FindingsFile> file;
   if (!options.findings.empty()) {
     KERNELIFT_ASSIGN(file, FindingsFile::read(options.findings));
   }
-  std::unique_ptr<LlmProposer> proposer(new LlmProposer(mep, std::move(options), std::move(models)));
+  std::unique_ptr<LlmProposer> proposer(new LlmProposer(mep, std::move(options), std::move(calls)));
   proposer->file_ = std::move(file);
   auto& folder = proposer->options_.prompts;
-  KERNELIFT_ASSIGN(proposer->system_,
-                   fill_prompt(folder, "system", {{"language", mep.language == "hip" ? "HIP C++" : "CUDA C++"}}));
+  KERNELIFT_ASSIGN(proposer->system_, system_prompt(folder, mep));
   KERNELIFT_TRY(check_prompts(folder));
   return proposer;
 }
 
-LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, std::vector<Asked> models)
+LlmProposer::LlmProposer(const Mep& mep, LlmOptions options, std::shared_ptr<ModelCalls> calls)
     : mep_(mep),
       options_(std::move(options)),
-      models_(std::move(models)),
+      calls_(std::move(calls)),
+      failures_(calls_->count()),
       population_(options_.seed),
-      transcripts_(options_.transcripts),
       log_(options_.state),
-      board_(options_.state) {
-  spent_ = ModelUse::read(options_.state);
-  if (options_.prices) spent_.currency = options_.prices->currency();
-  answers_ = AnswerRecord::read(options_.state);
-}
+      board_(options_.state),
+      answers_(AnswerRecord::read(options_.state)) {}
 
 LlmProposer::~LlmProposer() {
   keep_findings();
-  if (calling_.empty()) return;
-  spent_ = used();
-  stop_ = true;
   // What has come by now is of no use to this run, but it was asked for.
-  for (auto& call : std::exchange(calling_, {})) count(call.called.get());
+  for (auto& [call, talk] : talking_) count(talk, calls_->end(call, notes_));
 }
 
-void LlmProposer::count(const Called& called) {
-  write_transcript(called);
-  const Talk& talk = called.talk;
-  spent_.calls += called.reply.requests - 1;  // One was counted when the call began.
-  reserved_ -= called.reserved;
-  models_[talk.model].calling -= 1;
-  int64_t tokens = 0;
-  if (auto& answer = called.reply.answer; answer.ok()) {
-    tokens = answer->input_tokens + answer->output_tokens;
-    spent_.money += models_[talk.model].price.of(answer->input_tokens, answer->output_tokens);
-  }
-  spent_.tokens += tokens;
+void LlmProposer::count(const Talk& talk, const AnsweredCall& answered) {
   Hypothesis* card = board_.find(talk.card);
   if (LoggedCall* call = log_.find(talk.call)) {
-    call->seconds = called.seconds, call->tokens = tokens;
+    call->seconds = answered.seconds, call->tokens = answered.tokens;
     if (card && card->requests == 0) call->seconds += card->seconds, call->tokens += card->tokens;
     log_.keep(*call);
   }
-  if (card) {
-    card->requests += std::max(1, called.reply.requests), card->tokens += tokens, card->seconds += called.seconds;
-    // It was not carried out: another call may.
-    if (!called.reply.answer.ok() && card->candidate.empty()) card->asked = false;
-    board_.keep(*card);
-  }
-  save();
+  if (!card) return;
+  card->requests += std::max(1, answered.reply.requests);
+  card->tokens += answered.tokens, card->seconds += answered.seconds;
+  // It was not carried out: another call may.
+  if (!answered.reply.answer.ok() && card->candidate.empty()) card->asked = false;
+  board_.keep(*card);
 }
 
 void LlmProposer::follow(const History& history) {
@@ -123,6 +101,7 @@ void LlmProposer::follow(const History& history) {
   for (auto trial = history.begin() + static_cast<std::ptrdiff_t>(followed_); trial != history.end(); ++trial) {
     const Hypothesis* card = nullptr;
     if (by_model(trial->candidate)) card = board_.find(log_.card_of(trial->candidate.key().hex()));
+    codes_.insert(code_of(*trial));
     population_.add(*trial, card ? std::optional(card->family) : std::nullopt);
   }
   followed_ = history.size();
@@ -132,7 +111,7 @@ void LlmProposer::follow(const History& history) {
 void LlmProposer::tell_findings(const History& history, bool aloud) {
   auto in_work = [&](int64_t card) {
     auto of_card = [&](const Talk& talk) { return talk.card == card; };
-    return std::ranges::any_of(calling_, of_card, &Calling::talk) ||
+    return std::ranges::any_of(talking_, [&](auto& one) { return of_card(one.second); }) ||
            std::ranges::any_of(to_repair_, [&](auto& waiting) { return of_card(waiting.first); });
   };
   held_.clear();
@@ -160,8 +139,8 @@ void LlmProposer::keep_findings() {
 
 std::set<int64_t> LlmProposer::busy() const {
   std::set<int64_t> ids;
-  for (auto& call : calling_)
-    if (call.talk.card == 0) ids.insert(call.talk.parent);
+  for (auto& [call, talk] : talking_)
+    if (talk.card == 0) ids.insert(talk.parent);
   for (auto& [key, talk] : asked_)
     if (talk.card == 0 && Clock::now() - talk.proposed < kToBeJudged) ids.insert(talk.parent);
   return ids;
@@ -206,11 +185,11 @@ std::optional<LlmProposer::Talk> LlmProposer::new_talk(const History& history) {
   std::vector<double> hopes;  // By arm.
   auto hope = [](bool able) { return able ? kFreshHope : 0; };
   std::vector<std::string> keys;
-  for (size_t model = 0; model < models_.size(); ++model) {
-    const bool is_free = models_[model].is_free();
-    keys.push_back(models_[model].key);
+  for (size_t model = 0; model < calls_->count(); ++model) {
+    const bool is_free = may_ask(model);
+    keys.push_back(calls_->key(model));
     // What is recorded decides what is asked, so that a replay gives the same run.
-    if (auto recorded = is_free && models_[model].calling == 0 ? models_[model].model->next_recorded() : std::nullopt) {
+    if (auto recorded = is_free ? calls_->next_recorded(model) : std::nullopt) {
       auto known = Hash::from_hex(recorded->base);
       const RunTrial* base = known ? history.by_key(*known) : nullptr;
       if (recorded->of_original) base = history.baseline();
@@ -236,23 +215,10 @@ std::optional<LlmProposer::Talk> LlmProposer::new_talk(const History& history) {
   return talk_of(arm / kPromptKinds, kind, *history.find(card ? card->base : parent->id), card, history);
 }
 
-ModelUse LlmProposer::used() const {
-  ModelUse use = spent_;
-  if (!calling_.empty()) use.seconds += std::chrono::duration<double>(Clock::now() - calling_since_).count();
-  return use;
-}
-
-std::string LlmProposer::spending() const { return spent_.calls > 0 ? "models " + spent_.brief() : ""; }
-
-size_t LlmProposer::parallelism() const {
-  size_t sum = 0;
-  for (auto& asked : models_)
-    if (!asked.gave_up) sum += asked.model->parallelism();
-  return sum;
-}
+std::string LlmProposer::spending() const { return calls_->begun() > 0 ? "models " + calls_->used().brief() : ""; }
 
 size_t LlmProposer::ideas_out() const {
-  return calling_.size() + static_cast<size_t>(std::ranges::count_if(
+  return talking_.size() + static_cast<size_t>(std::ranges::count_if(
                                asked_, [](auto& asked) { return Clock::now() - asked.second.proposed < kToBeJudged; }));
 }
 
@@ -261,15 +227,13 @@ void LlmProposer::give_up(const std::string& why) {
   notes_.push_back(why + "; going on without it");
 }
 
-void LlmProposer::give_up_on(Asked& asked, const std::string& why) {
-  asked.gave_up = true;
-  const auto model = static_cast<size_t>(&asked - models_.data());
+void LlmProposer::give_up_on(size_t model, const std::string& why) {
+  calls_->give_up_on(model);
   for (auto& [talk, complaint] : to_repair_)
     if (talk.model == model) drop_card(talk, why);
   std::erase_if(to_repair_, [&](auto& waiting) { return waiting.first.model == model; });
-  const bool last = std::ranges::all_of(models_, &Asked::gave_up);
-  if (last) return give_up(why);
-  notes_.push_back(asked.spec.model + ": " + why + "; going on with the others");
+  if (calls_->all_gave_up()) return give_up(why);
+  notes_.push_back(calls_->spec(model).model + ": " + why + "; going on with the others");
 }
 
 void LlmProposer::note_once(const std::string& note) {
@@ -293,50 +257,23 @@ std::string LlmProposer::enough(const History& history) const {
 
 bool LlmProposer::affordable(const History& history) {
   if (!gave_up_.empty()) return false;
-  if (std::string spent = used().exhausted(options_); !spent.empty()) give_up("the model's budget of " + spent);
+  if (std::string spent = calls_->exhausted(); !spent.empty()) give_up("the model's budget of " + spent);
   else if (std::string why = enough(history); !why.empty()) give_up(why);
-  return gave_up_.empty() && spent_.calls + reserved_ < options_.most_calls;
+  return gave_up_.empty() && calls_->may_call();
 }
 
 void LlmProposer::call(Talk talk, const std::string& kind) {
-  ++(kind == "repair" ? counts_.repairs : counts_.ideas), ++spent_.calls;
-  Asked& asked = models_[talk.model];
-  const LoggedCall& logged = log_.begin({0, talk.idea, asked.key, talk.kind, talk.parent, talk.card});
+  ++(kind == "repair" ? counts_.repairs : counts_.ideas);
+  nothing_else_ = false;
+  const LoggedCall& logged = log_.begin({0, talk.idea, calls_->key(talk.model), talk.kind, talk.parent, talk.card});
   talk.call = logged.number, talk.idea = logged.idea;
   if (Hypothesis* card = board_.find(talk.card); card && !card->asked) {
     card->asked = true;
     board_.keep(*card);
   }
-  save();
-  const int64_t others = options_.most_calls - spent_.calls - reserved_;
-  const auto reserved = static_cast<int>(std::clamp<int64_t>(others, 0, options_.limits.attempts - 1 + kAdaptations));
-  const CallLimits limits{1 + reserved, options_.most_seconds - used().seconds};
-  if (calling_.empty()) calling_since_ = Clock::now();
-  reserved_ += reserved, ++asked.calling;
-  ModelRequest request{kind, system_, talk.messages};
-  Talk noted = talk;
-  noted.messages.clear(), noted.base = {};
-  auto ask = [this, &model = *asked.model, talk = std::move(talk), request = std::move(request), limits,
-              reserved]() mutable {
-    auto begin = Clock::now();
-    ModelReply reply = model.ask(request, limits, stop_);
-    const double seconds = reply.seconds.value_or(std::chrono::duration<double>(Clock::now() - begin).count());
-    return Called{std::move(talk), std::move(request), std::move(reply), seconds, reserved};
-  };
-  calling_.push_back({std::move(noted), std::async(std::launch::async, std::move(ask))});
-}
-
-void LlmProposer::save() { used().keep(options_.state); }
-
-void LlmProposer::write_transcript(const Called& called) {
-  Json transcript = transcript_json(called.request, called.reply.answer);
-  const ModelSpec& spec = models_[called.talk.model].spec;
-  transcript["model"] = spec.model, transcript["url"] = spec.shown();
-  transcript["parent"] = called.talk.parent, transcript["seconds"] = called.seconds;
-  transcript["base"] = called.talk.base.key().hex(), transcript["card"] = called.talk.card;
-  transcript["requests"] = called.reply.requests;
-  if (auto kept = transcripts_.keep(called.request.kind, transcript); !kept.ok())
-    notes_.push_back("a transcript could not be kept: " + kept.error().message);
+  const Json about = {{"parent", talk.parent}, {"base", talk.base.key().hex()}, {"card", talk.card}};
+  const int64_t begun = calls_->begin(talk.model, {kind, system_, talk.messages}, about);
+  talking_.emplace(begun, std::move(talk));
 }
 
 void LlmProposer::drop_card(const Talk& talk, const std::string& why) {
@@ -347,38 +284,64 @@ void LlmProposer::drop_card(const Talk& talk, const std::string& why) {
 }
 
 void LlmProposer::repair(Talk talk, const std::string& complaint) {
-  if (talk.repairs >= options_.repairs_per_idea) {
+  if (talk.repairs >= options_.repairs_per_idea || answers_.is_doubtful(calls_->key(talk.model))) {
     notes_.push_back("an idea was dropped after " + counted(static_cast<size_t>(talk.repairs), "repair") + ": " +
                      first_line(complaint));
     return drop_card(talk, complaint);
   }
-  if (!models_[talk.model].gave_up) to_repair_.emplace_back(std::move(talk), complaint);
+  if (!calls_->gave_up(talk.model)) to_repair_.emplace_back(std::move(talk), complaint);
 }
 
-std::optional<Proposal> LlmProposer::take_answer(Called called, const History& history) {
-  count(called);
-  Asked& asked = models_[called.talk.model];
+void LlmProposer::take_useless(size_t model, int weight) {
+  answers_.add_useless(calls_->key(model), weight, followed_);
+  answers_.keep(options_.state);
+}
+
+bool LlmProposer::may_take(size_t model) const {
+  if (answers_.rests(calls_->key(model), followed_) && !nothing_else_ && !is_recorded(model)) return false;
+  auto judged_now = [&](auto& asked) {
+    return asked.second.model == model && Clock::now() - asked.second.proposed < kToBeJudged;
+  };
+  return proven_.contains(model) || std::ranges::none_of(asked_, judged_now);
+}
+
+bool LlmProposer::is_recorded(size_t model) const {
+  return calls_->spec(model).provider == ModelSpec::Provider::Transcript;
+}
+
+bool LlmProposer::may_ask(size_t model) const {
+  if (!calls_->is_free(model)) return false;
+  const std::string& key = calls_->key(model);
+  // Recorded answers cost nothing, and the run that replays them is to be the recorded one.
+  if (!answers_.is_doubtful(key) || is_recorded(model)) return true;
+  auto of_it = [&](auto& entry) { return entry.second.model == model; };
+  return (nothing_else_ || !answers_.rests(key, followed_)) && std::ranges::none_of(talking_, of_it);
+}
+
+std::optional<Proposal> LlmProposer::take_answer(Talk talk, AnsweredCall called, const History& history) {
+  count(talk, called);
+  int& failures = failures_[talk.model];
   auto& answer = called.reply.answer;
   if (!answer.ok() || answer->refused) {
-    if (stop_) return std::nullopt;
+    if (calls_->is_stopped()) return std::nullopt;
+    take_useless(talk.model);
     notes_.push_back(answer.ok() ? "the model refused to answer: " + first_line(answer->text)
                                  : "no answer: " + answer.error().message);
-    if (answer.ok()) drop_card(called.talk, "the model refused to carry it out");
-    ++asked.failures;
-    if (called.reply.final) give_up_on(asked, "the model cannot be called any more");
-    else if (asked.failures >= kPatience)
-      give_up_on(asked, "the model is not called again after " + std::to_string(asked.failures) + " failed calls");
+    if (answer.ok()) drop_card(talk, "the model refused to carry it out");
+    ++failures;
+    if (called.reply.final) give_up_on(talk.model, "the model cannot be called any more");
+    else if (failures >= kPatience)
+      give_up_on(talk.model, "the model is not called again after " + std::to_string(failures) + " failed calls");
     return std::nullopt;
   }
-  asked.failures = 0, ++counts_.answers;
+  failures = 0, ++counts_.answers;
   if (!answer->remark.empty()) note_once(answer->remark);
-  Talk talk = std::move(called.talk);
   // Servers refuse an empty message, and some refuse two consecutive messages of one side.
   const std::string& text = answer->text;
   talk.messages.push_back({true, text.find_first_not_of(" \t\r\n") == text.npos
                                      ? "(no answer)"
                                      : std::string(whole_characters(text, kRepeatedAnswer))});
-  if (talk.asks_for_cards() && answer->called_tool.empty()) {
+  if (talk.asks_for_cards() && answer->called_tool.empty() && text.size() <= longest_answer(talk.base)) {
     const auto cards = read_cards(text, kMostCards);
     if (!cards.hypotheses.empty()) {
       take_cards(talk, cards, *answer, called.seconds, history);
@@ -396,8 +359,7 @@ std::optional<Proposal> LlmProposer::take_answer(Called called, const History& h
 
 void LlmProposer::take_cards(const Talk& talk, const Cards& cards, const ChatAnswer& answer, double seconds,
                              const History& history) {
-  Asked& asked = models_[talk.model];
-  answers_.streaks[asked.key].unusable = 0;
+  answers_.streaks[calls_->key(talk.model)].unusable = 0;
   if (LoggedCall* call = log_.find(talk.call)) {
     call->cards = static_cast<int64_t>(cards.hypotheses.size());
     log_.keep(*call);
@@ -406,7 +368,7 @@ void LlmProposer::take_cards(const Talk& talk, const Cards& cards, const ChatAns
   const auto count = static_cast<int64_t>(cards.hypotheses.size());
   size_t taken = 0;
   for (Hypothesis card : cards.hypotheses) {
-    card.base = talk.parent, card.model = asked.spec.model;
+    card.base = talk.parent, card.model = calls_->spec(talk.model).model;
     // What they cost together is shared.
     card.tokens = (answer.input_tokens + answer.output_tokens) / count, card.seconds = seconds / double(count);
     if (const int64_t number = board_.add(card)) {
@@ -425,19 +387,19 @@ void LlmProposer::take_unusable(Talk talk, const std::string& idea, const std::s
   notes_.push_back("an answer could not be applied: " + why);
   answers_.add_unusable((idea.empty() ? "(no idea stated)" : shown_line(idea, kShownLine)) +
                         ": could not be applied: " + why);
-  Asked& asked = models_[talk.model];
-  const int streak = ++answers_.streaks[asked.key].unusable;
-  answers_.keep(options_.state);
+  const int streak = ++answers_.streaks[calls_->key(talk.model)].unusable;
+  take_useless(talk.model);
   if (streak >= kMostUnusable) {
     drop_card(talk, why);
-    return give_up_on(asked, "the model is not called again after " + std::to_string(streak) +
-                                 " answers in a row of which nothing could be made");
+    return give_up_on(talk.model, "the model is not called again after " + std::to_string(streak) +
+                                      " answers in a row of which nothing could be made");
   }
   repair(std::move(talk), complaint);
 }
 
 std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& answer, const History& history) {
-  Asked& asked = models_[talk.model];
+  const std::string& key_of_model = calls_->key(talk.model);
+  const std::string& model = calls_->spec(talk.model).model;
   auto edits = apply_answer(mep_, talk.base, answer.text, answer.cut_off);
   if (!edits.candidate && !answer.called_tool.empty())
     edits.complaint = "You called the tool '" + shown_line(answer.called_tool, kShownLine) +
@@ -446,14 +408,14 @@ std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& a
     take_unusable(std::move(talk), edits.idea, edits.complaint);
     return std::nullopt;
   }
-  answers_.streaks[asked.key].unusable = 0;
+  answers_.streaks[key_of_model].unusable = 0;
   Hypothesis* card = board_.find(talk.card);
   std::string summary = edits.idea.empty() ? "(no idea stated)" : edits.idea;
   if (edits.idea.empty() && card) summary = card->change;
   Proposal proposal{std::move(*edits.candidate), {talk.parent}};
   proposal.candidate.tier = tier(), proposal.candidate.reset_recipe();
-  proposal.candidate.proposer = "llm/" + asked.spec.model;
-  proposal.candidate.add_step({.origin = Step::Origin::Model, .rule = asked.spec.model, .summary = summary});
+  proposal.candidate.proposer = "llm/" + model;
+  proposal.candidate.add_step({.origin = Step::Origin::Model, .rule = model, .summary = summary});
   const Hash key = proposal.candidate.key();
   if (const RunTrial* known = history.by_key(key)) {
     take_repeated(std::move(talk), "candidate " + shown_trial(*known));
@@ -463,7 +425,7 @@ std::optional<Proposal> LlmProposer::candidate_of(Talk talk, const ChatAnswer& a
     take_repeated(std::move(talk), "a candidate that is still being judged");
     return std::nullopt;
   }
-  answers_.streaks[asked.key].repeats = 0;
+  answers_.streaks[key_of_model].repeats = 0;
   answers_.keep(options_.state);
   return offer(std::move(talk), std::move(proposal));
 }
@@ -487,20 +449,19 @@ Proposal LlmProposer::offer(Talk talk, Proposal proposal) {
 void LlmProposer::take_repeated(Talk talk, const std::string& earlier) {
   ++counts_.repeated;
   notes_.push_back("an answer gives the same text and launch as " + earlier);
-  Asked& asked = models_[talk.model];
-  const int streak = ++answers_.streaks[asked.key].repeats;
-  answers_.keep(options_.state);
+  const int streak = ++answers_.streaks[calls_->key(talk.model)].repeats;
+  take_useless(talk.model);
   if (streak >= kMostRepeats) {
     drop_card(talk, "the text that was to carry it out was tried before");
-    return give_up_on(asked, "the model is not called again after " + std::to_string(streak) +
-                                 " answers in a row that repeat earlier ones");
+    return give_up_on(talk.model, "the model is not called again after " + std::to_string(streak) +
+                                      " answers in a row that repeat earlier ones");
   }
   repair(std::move(talk), "It gives exactly the same text and launch as " + earlier +
                               "\nNothing new would be measured. Propose another change of this source.");
 }
 
 bool LlmProposer::start_repair() {
-  auto waiting = std::ranges::find_if(to_repair_, [&](auto& one) { return models_[one.first.model].is_free(); });
+  auto waiting = std::ranges::find_if(to_repair_, [&](auto& one) { return calls_->is_free(one.first.model); });
   if (waiting == to_repair_.end()) return false;
   auto [talk, complaint] = std::move(*waiting);
   to_repair_.erase(waiting);
@@ -518,7 +479,7 @@ bool LlmProposer::start_repair() {
 }
 
 bool LlmProposer::start_idea(const History& history) {
-  if (ideas_out() >= parallelism()) return false;
+  if (ideas_out() >= calls_->parallelism()) return false;
   auto talk = new_talk(history);
   if (!talk) return false;
   const std::string kind = talk->card ? "write" : tuner::name(talk->kind);
@@ -527,19 +488,20 @@ bool LlmProposer::start_idea(const History& history) {
 }
 
 std::vector<Proposal> LlmProposer::propose(const History& history, size_t count) {
+  // Nobody is asked any more, and no change of a model gained that others could be put together with.
+  if (!gave_up_.empty() && talking_.empty() && asked_.empty() && fixed_.empty() && !history.best_of_models()) return {};
   follow(history);
   std::vector<Proposal> proposals;
   for (; !fixed_.empty() && proposals.size() < count; fixed_.pop_front())
     proposals.push_back(offer(std::move(fixed_.front().first), std::move(fixed_.front().second)));
-  for (auto call = calling_.begin(); call != calling_.end() && proposals.size() < count;) {
-    if (call->called.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      ++call;
-      continue;
-    }
-    Called called = call->called.get();
-    if (calling_.size() == 1) spent_ = used();
-    call = calling_.erase(call);
-    if (auto proposal = take_answer(std::move(called), history)) proposals.push_back(std::move(*proposal));
+  for (auto next = talking_.begin(); next != talking_.end() && proposals.size() < count;) {
+    auto talk = next++;
+    auto answered = may_take(talk->second.model) ? calls_->take(talk->first, notes_) : std::nullopt;
+    if (!answered) continue;
+    Talk own = std::move(talk->second);
+    talking_.erase(talk);
+    if (auto proposal = take_answer(std::move(own), *std::move(answered), history))
+      proposals.push_back(std::move(*proposal));
   }
   while (affordable(history) && (start_repair() || start_idea(history))) {}
   if (proposals.size() < count)
@@ -554,6 +516,9 @@ void LlmProposer::learn(const RunTrial& trial) {
   asked_.erase(asked);
   const Verdict& verdict = trial.verdict;
   if (verdict.ok()) ++counts_.right, counts_.faster += verdict.gains();
+  if (verdict.ok()) proven_.insert(talk.model);
+  if (verdict.ok() && !codes_.contains(code_of(trial))) answers_.streaks[calls_->key(talk.model)].useless = 0;
+  else take_useless(talk.model, verdict.outcome == Outcome::TimedOut ? kOfAHang : 1);
   if (auto fix = mechanical_fix(trial.candidate, verdict, talk.base);
       fix && talk.fixes < kMostFixes && proposed_.insert(fix->candidate.key()).second) {
     ++talk.fixes;
@@ -567,7 +532,7 @@ void LlmProposer::learn(const RunTrial& trial) {
   repair(std::move(talk), rejection(verdict, mep_, threads_along_x(trial.candidate, verdict, mep_)));
 }
 
-bool LlmProposer::waiting() const { return !calling_.empty() || (gave_up_.empty() && !to_repair_.empty()); }
+bool LlmProposer::waiting() const { return !talking_.empty() || (gave_up_.empty() && !to_repair_.empty()); }
 
 std::vector<std::string> LlmProposer::take_notes() { return std::exchange(notes_, {}); }
 
@@ -583,14 +548,14 @@ std::string LlmProposer::closing_note() const {
                      " times: " + counted(static_cast<size_t>(counts_.candidates), "new candidate") + ", of which " +
                      number(counts_.right) + " were right and " + number(counts_.faster) + " faster";
   if (counts_.repeated) text += "; " + number(counts_.repeated) + " answers repeated earlier candidates";
-  text += ". Used in all: " + used().text(options_);
+  text += ". Used in all: " + calls_->used().text(options_);
   if (!board_.all().empty()) {
     text += "; hypotheses: ";
     for (auto& [conclusion, count] : held_) text += std::to_string(count) + " " + conclusion + ", ";
     text += std::to_string(board_.open()) + " open";
   }
   if (!gave_up_.empty()) text += "; not asked any more: " + gave_up_;
-  if (!calling_.empty()) text += "; the last answer had not come yet";
+  if (!talking_.empty()) text += "; the last answer had not come yet";
   return text;
 }
 

@@ -7,8 +7,6 @@
 // on.
 #pragma once
 #include <deque>
-#include <future>
-#include <list>
 #include <map>
 #include <set>
 
@@ -19,24 +17,14 @@
 #include "tuner/source/hypotheses/hypothesis_board.h"
 #include "tuner/source/llm/answer_record.h"
 #include "tuner/source/llm/idea_log.h"
-#include "tuner/source/llm/language_model.h"
-#include "tuner/source/llm/model_budget.h"
-#include "tuner/source/llm/price_table.h"
-#include "tuner/source/llm/transcript_folder.h"
+#include "tuner/source/llm/model_calls.h"
 
 namespace kernelift::tuner {
 
-using OpenModel = std::function<Result<std::unique_ptr<LanguageModel>>(const ModelSpec&, const ChatLimits&)>;
-
-struct LlmOptions : ModelLimits {
-  std::vector<ModelSpec> specs;  ///< At least one.
-  OpenModel open = open_model;   ///< Tests have models of their own.
-  ChatLimits limits;
-  std::filesystem::path prompts;      ///< Folder of the templates.
-  std::filesystem::path transcripts;  ///< Folder; created when it is first needed.
-  std::filesystem::path findings;     ///< The kernel's findings (hypotheses/findings_file.h); empty: not kept.
-  std::string run;                    ///< Name of the run, for the findings.
-  std::optional<PriceTable> prices;
+struct LlmOptions : ModelCallOptions {
+  std::filesystem::path prompts;   ///< Folder of the templates.
+  std::filesystem::path findings;  ///< The kernel's findings (hypotheses/findings_file.h); empty: not kept.
+  std::string run;                 ///< Name of the run, for the findings.
   int repairs_per_idea = 2;
   size_t prompt_characters = 60'000;  ///< Facts in one prompt, beside the text that is edited.
   std::string profile;                ///< How the original spends its time, in words and figures, for the prompt.
@@ -44,13 +32,16 @@ struct LlmOptions : ModelLimits {
   double roof_share = 0;              ///< How near: the least time that the roof permits over the original's.
   double tolerance = 0;               ///< Relative, as the user gave it; 0: derived from the original.
   uint64_t seed = 1;                  ///< The run's: the same in all its sittings.
-  KeptState state;                    ///< "llm": what was used; "llm/call/…", "llm/card/…", "llm/answers".
+  // Of the state: "llm/call/…", "llm/card/…", "llm/answers".
 };
 
 class LlmProposer : public Proposer {
  public:
   /// An Error if a model cannot be opened or has no price, or a template cannot be read or filled.
   static Result<std::unique_ptr<LlmProposer>> create(const Mep& mep, LlmOptions options);
+  /// The same with models that others ask, too.
+  static Result<std::unique_ptr<LlmProposer>> create(const Mep& mep, LlmOptions options,
+                                                     std::shared_ptr<ModelCalls> calls);
   ~LlmProposer() override;
   std::string name() const override { return "llm"; }
   std::string tier() const override { return "source"; }
@@ -58,22 +49,13 @@ class LlmProposer : public Proposer {
   std::vector<Proposal> propose(const History& history, size_t count) override;
   void learn(const RunTrial& trial) override;
   bool waiting() const override;
+  void when_idle() override { nothing_else_ = true; }
   std::vector<std::string> take_notes() override;
   std::string closing_note() const override;
   std::string spending() const override;
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Asked {
-    ModelSpec spec;
-    std::string key;  ///< By which the log knows it.
-    std::unique_ptr<LanguageModel> model;
-    ModelPrice price = {};
-    size_t calling = 0;
-    int failures = 0;  ///< In a row.
-    bool gave_up = false;
-    bool is_free() const { return !gave_up && calling < model->parallelism(); }
-  };
   /// One idea on its way from prompt to candidate.
   struct Talk {
     size_t model = 0;
@@ -89,19 +71,12 @@ class LlmProposer : public Proposer {
     Clock::time_point proposed{};  ///< When its candidate was.
     bool asks_for_cards() const { return kind == PromptKind::Hypotheses && card == 0; }
   };
-  struct Called {
-    Talk talk;
-    ModelRequest request;
-    ModelReply reply;
-    double seconds = 0;
-    int reserved = 0;  ///< Requests that it might have made beside the first.
-  };
   /// Of this sitting.
   struct Counts {
     int64_t ideas = 0, repairs = 0, answers = 0, candidates = 0, repeated = 0, right = 0, faster = 0;
   };
 
-  LlmProposer(const Mep& mep, LlmOptions options, std::vector<Asked> models);
+  LlmProposer(const Mep& mep, LlmOptions options, std::shared_ptr<ModelCalls> calls);
   void follow(const History& history);
   /// The next call's talk, its prompt filled; nullopt: there is nothing to ask now.
   std::optional<Talk> new_talk(const History& history);
@@ -115,7 +90,7 @@ class LlmProposer : public Proposer {
   bool start_idea(const History& history);
   void call(Talk talk, const std::string& kind);
   /// The finished call's candidate; nullopt if it needs a repair or failed.
-  std::optional<Proposal> take_answer(Called called, const History& history);
+  std::optional<Proposal> take_answer(Talk talk, AnsweredCall called, const History& history);
   void take_cards(const Talk& talk, const Cards& cards, const ChatAnswer& answer, double seconds,
                   const History& history);
   std::optional<Proposal> candidate_of(Talk talk, const ChatAnswer& answer, const History& history);
@@ -124,6 +99,14 @@ class LlmProposer : public Proposer {
   void take_unusable(Talk talk, const std::string& idea, const std::string& complaint);
   /// What an answer came to that repeats an earlier candidate.
   void take_repeated(Talk talk, const std::string& earlier);
+  /// An answer that brought nothing, or counts as several: the model is asked less and less.
+  void take_useless(size_t model, int weight = 1);
+  /// The model is free, and what became of its last answers permits to ask it now.
+  bool may_ask(size_t model) const;
+  /// An answer of the model may be looked at: candidates of a model that has not given a right one yet are judged one
+  /// after the other, and after useless ones there are pauses.
+  bool may_take(size_t model) const;
+  bool is_recorded(size_t model) const;
   void repair(Talk talk, const std::string& complaint);
   void drop_card(const Talk& talk, const std::string& why);
   bool affordable(const History& history);
@@ -132,27 +115,23 @@ class LlmProposer : public Proposer {
   /// Ideas that are asked for, and candidates that are being judged: a new idea waits for what came of the last, which
   /// its prompt tells.
   size_t ideas_out() const;
-  size_t parallelism() const;
   void give_up(const std::string& why);
-  void give_up_on(Asked& asked, const std::string& why);
+  void give_up_on(size_t model, const std::string& why);
   void note_once(const std::string& note);
-  /// Adds what the call took, and keeps the exchange.
-  void count(const Called& called);
-  void save();
-  ModelUse used() const;
-  void write_transcript(const Called& called);
+  /// Adds what the call took to what its idea and its hypothesis have cost.
+  void count(const Talk& talk, const AnsweredCall& answered);
   /// Says what is new of hypotheses that were tested, unless it is what a resumed run knew; and keeps it in the file.
   void tell_findings(const History& history, bool aloud);
   void keep_findings();
 
   const Mep& mep_;
   LlmOptions options_;
-  std::vector<Asked> models_;
+  std::shared_ptr<ModelCalls> calls_;
+  std::vector<int> failures_;  ///< Of each model, in a row.
+  std::set<size_t> proven_;    ///< Models that gave a right candidate in this sitting.
   std::string system_;
-  ModelUse spent_;  ///< Without the seconds of calls under way.
   Population population_;
   Crossing crossing_;
-  TranscriptFolder transcripts_;
   IdeaLog log_;
   HypothesisBoard board_;
   std::optional<FindingsFile> file_;
@@ -162,17 +141,12 @@ class LlmProposer : public Proposer {
   };
   std::map<int64_t, Told> told_;  ///< What was last said of a hypothesis that was tested.
   bool findings_to_keep_ = false;
-  Clock::time_point keep_findings_at_{};  ///< Not before this.
-  std::map<std::string, size_t> held_;    ///< How many hypotheses were tested, by what came of them.
-  size_t followed_ = 0;                   ///< Trials of the history that the population has.
-  std::atomic<bool> stop_ = false;
-  struct Calling {
-    Talk talk;  ///< Without its messages.
-    std::future<Called> called;
-  };
-  std::list<Calling> calling_;
-  int64_t reserved_ = 0;                                ///< Of all of them.
-  Clock::time_point calling_since_;                     ///< When the first of them was begun.
+  Clock::time_point keep_findings_at_{};                ///< Not before this.
+  std::map<std::string, size_t> held_;                  ///< How many hypotheses were tested, by what came of them.
+  size_t followed_ = 0;                                 ///< Trials of the history that the population has.
+  std::set<Hash> codes_;                                ///< code_of() these.
+  bool nothing_else_ = false;                           ///< The search has nothing else to try.
+  std::map<int64_t, Talk> talking_;                     ///< By the number of the call that is under way.
   std::deque<std::pair<Talk, std::string>> to_repair_;  ///< Each with the complaint.
   std::deque<std::pair<Talk, Proposal>> fixed_;         ///< See mechanical_fix.h.
   std::map<Hash, Talk> asked_;                          ///< Being judged, by candidate key.

@@ -133,6 +133,9 @@ ModelReply ChatModel::ask(const ModelRequest& request, const CallLimits& limits,
     ++sent;
     if (stop) return {environment_error("stopped"), sent};
     double wanted = 0;
+    // No server sends so much by mistake: it is not asked again.
+    if (reply.ok() && reply->too_large)
+      return failure("the reply is larger than " + std::to_string(kLargestReply >> 20) + " MiB");
     if (reply.ok()) reply->body = without_secrets_of_reply(reply->body);
     if (!reply.ok()) {
       last = reply.error().message;

@@ -13,13 +13,13 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kLargestReply = 16 << 20;
 constexpr long kConnectSeconds = 15;
 
 size_t take(char* data, size_t size, size_t count, void* into) {
-  auto* body = static_cast<std::string*>(into);
-  if (body->size() + size * count > kLargestReply) return 0;
-  body->append(data, size * count);
+  auto* reply = static_cast<HttpReply*>(into);
+  reply->too_large = reply->body.size() + size * count > kLargestReply;
+  if (reply->too_large) return 0;
+  reply->body.append(data, size * count);
   return size * count;
 }
 
@@ -93,7 +93,7 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   library.setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   library.setopt(curl, CURLOPT_POSTFIELDS, body.c_str());
   library.setopt(curl, CURLOPT_WRITEFUNCTION, take);
-  library.setopt(curl, CURLOPT_WRITEDATA, &reply.body);
+  library.setopt(curl, CURLOPT_WRITEDATA, &reply);
   library.setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   library.setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(seconds * 1000));
   library.setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -105,8 +105,7 @@ Result<HttpReply> http_post(const std::string& url, const std::vector<std::strin
   if (stop) return environment_error("stopped");
   if (code == CURLE_OPERATION_TIMEDOUT)
     return environment_error("no complete reply within " + std::to_string(static_cast<int>(seconds)) + " s");
-  if (code == CURLE_WRITE_ERROR)
-    return environment_error("the reply is larger than " + std::to_string(kLargestReply >> 20) + " MiB");
+  if (reply.too_large) return reply;
   // It may name a proxy with its password.
   if (code != CURLE_OK) return environment_error(without_secrets(*failure ? failure : library.strerror(code)));
   library.getinfo(curl, CURLINFO_RESPONSE_CODE, &reply.status);

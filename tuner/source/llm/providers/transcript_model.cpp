@@ -13,6 +13,9 @@ namespace fs = std::filesystem;
 namespace kernelift::tuner {
 namespace {
 
+/// Asked beside all ideas (llm/start_question.h).
+constexpr std::string_view kStart = "start";
+
 Json messages_json(const ModelRequest& request) {
   Json messages = Json::array();
   for (auto& message : request.messages)
@@ -106,7 +109,8 @@ ModelReply TranscriptModel::ask(const ModelRequest& request, const CallLimits&, 
   const bool in_order = found == recorded_.end();
   if (in_order)
     found = std::ranges::find_if(recorded_, [&](auto& one) { return !one.used && one.request.kind == request.kind; });
-  if (found == recorded_.end()) found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used; });
+  if (found == recorded_.end() && request.kind != kStart)
+    found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used && one.request.kind != kStart; });
   if (found == recorded_.end()) return {answer_is_no("the transcript has no further answer"), 0, true};
   found->used = true;
   if (!found->error.empty()) return {environment_error("as recorded: " + found->error), 1, false, found->seconds};
@@ -117,8 +121,13 @@ ModelReply TranscriptModel::ask(const ModelRequest& request, const CallLimits&, 
   return {std::move(answer), 1, false, found->seconds};
 }
 
+bool TranscriptModel::answers(const std::string& kind) const {
+  return kind != kStart || std::ranges::any_of(recorded_, [](auto& one) { return one.request.kind == kStart; });
+}
+
 std::optional<RecordedRequest> TranscriptModel::next_recorded() const {
-  auto found = std::ranges::find_if(recorded_, [](auto& one) { return !one.used && one.request.kind != "repair"; });
+  auto found = std::ranges::find_if(
+      recorded_, [](auto& one) { return !one.used && one.request.kind != "repair" && one.request.kind != kStart; });
   return found == recorded_.end() ? std::nullopt : std::optional(found->request);
 }
 

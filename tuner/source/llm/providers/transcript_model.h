@@ -18,6 +18,7 @@ class TranscriptModel : public LanguageModel {
   /// there is no answer in it.
   static Result<std::unique_ptr<LanguageModel>> open(const std::filesystem::path& path);
   ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) override;
+  bool answers(const std::string& kind) const override;
   std::optional<RecordedRequest> next_recorded() const override;
 
  private:
