@@ -509,11 +509,12 @@ class Apply {
   /// Before the trial, for hooks that judge it, without the trial's figures.
   std::string commit_message(const GitTrees::Repository& of) const {
     CommitMessage message;
+    const fs::path from = top_seen_from(r_.root, of.tree.top()).empty() ? r_.root : of.tree.top();
     for (size_t i = 0; i < kernels_.size(); ++i) {
       CommittedKernel tuned = committed_kernel(*kernels_[i], series_.steps()[i], r_.guards);
       if (i > 0) message.with.push_back(std::move(tuned));
       else static_cast<CommittedKernel&>(message) = std::move(tuned);
-      auto trailers = trailers_of(*kernels_[i], certificate_file(i).lexically_proximate(r_.root).string());
+      auto trailers = trailers_of(*kernels_[i], certificate_file(i).lexically_proximate(from).string());
       message.trailers.insert(message.trailers.end(), trailers.begin(), trailers.end());
     }
     message.measured = "The whole application, measured" + report_.where() + ": " +

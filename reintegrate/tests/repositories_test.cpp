@@ -88,8 +88,11 @@ class Repositories : public Application {
 
 TEST_F(Repositories, APatchOfALibraryIsACommitInItsRepositoryAndNothingInTheApplications) {
   patch_library();
+  request.figures = Verdict();
   ApplyReport report = must_apply();
   ASSERT_TRUE(report.kept()) << report.why;
+  EXPECT_THAT(shell("git -C ../library log -1 --format=%B"),
+              HasSubstr("Kernelift-Certificate: ../app/.kernelift/apply/1/certificate.json"));
   EXPECT_EQ(report.files, std::vector<std::string>{"../library/k.cu"});
   EXPECT_EQ(states(), "*main\n*kernelift/k-1\n main\n");
   EXPECT_EQ(shell("git -C ../library log --format=%s -1; git log --format=%s -1"), "Tune k\noriginal\n");
