@@ -252,10 +252,13 @@ TEST(RegisterPrivatisation, GathersWhatAThreadAddsInALoop) {
   EXPECT_THAT(after("register_privatisation",
                     kernel("  for (int j = i; j < n; j += 64) {\n    if (a[j] > 0) atomicAdd(&count[3], 1);\n"
                            "    atomicAdd(c, a[j]);\n  }\n")),
-              HasSubstr("  int count_part = 0;\n  float c_part = 0;\n  for (int j = i; j < n; j += 64) {\n"
-                        "    if (a[j] > 0) count_part += 1;\n    c_part += a[j];\n  }\n"
-                        "  if (count_part != 0) atomicAdd(&count[3], count_part);\n"
+              HasSubstr("  int count_part = 0;\n  bool count_adds = false;\n  float c_part = 0;\n"
+                        "  for (int j = i; j < n; j += 64) {\n"
+                        "    if (a[j] > 0) (count_part += 1, count_adds = true);\n    c_part += a[j];\n  }\n"
+                        "  if (count_adds) atomicAdd(&count[3], count_part);\n"
                         "  if (i < n) atomicAdd(c, c_part);\n"));
+  EXPECT_THAT(after("register_privatisation", kernel("  for (int j = 0; j < 4; ++j) atomicAdd(c, a[4 * i + j]);\n")),
+              HasSubstr("c_part += a[4 * i + j];\n  atomicAdd(c, c_part);\n"));
 }
 
 TEST(RegisterPrivatisation, LeavesWhatIsReadOrMoves) {
