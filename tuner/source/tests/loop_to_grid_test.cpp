@@ -33,6 +33,11 @@ TEST(LoopToGrid, KeepsAStride) {
               HasSubstr("for (int j = 4 * blockIdx.y; j < n; j += 4 * gridDim.y)"));
 }
 
+TEST(LoopToGrid, SharesALoopOfTheBlocksThreads) {
+  EXPECT_THAT(after("loop_to_grid", kernel("  for (int j = threadIdx.x; j < n; j += blockDim.x) c[j] = a[j];\n"), k64),
+              HasSubstr("for (int j = threadIdx.x + blockDim.x * blockIdx.y; j < n; j += blockDim.x * gridDim.y)"));
+}
+
 TEST(LoopToGrid, TakesAnAxisThatNothingUses) {
   const std::string loop = "  for (int j = 0; j < n; ++j) c[j * n + i] = a[i];\n";
   EXPECT_THAT(after("loop_to_grid", kernel("  int b = blockIdx.y;\n  c += b * n;\n" + loop), k64),

@@ -127,13 +127,26 @@ TEST(MultipleAccumulators, KeepsAdditionsFromWaitingForEachOther) {
 
 TEST(MultipleAccumulators, KeepsStridesAndExtrema) {
   const std::string text = kernel(
-      "  int m = 0, j;\n  for (j = threadIdx.x; j <= n; j += blockDim.x) {\n    int v = count[j];\n    m = max(m, "
-      "v);\n  }\n  count[i] = m;\n");
+      "  int m = 0, j;\n  for (j = threadIdx.x; j <= n; j += 2) {\n    int v = count[j];\n    m = max(m, v);\n  }\n"
+      "  count[i] = m;\n");
   const std::string changed = after("multiple_accumulators", text, {{"sums", 2}});
   EXPECT_THAT(changed, HasSubstr("int m_parts[2] = {m, m};\n    j = threadIdx.x;\n"
-                                 "    for (; j + 1 * (int)(blockDim.x) <= n; j += 2 * (int)(blockDim.x)) {"));
-  EXPECT_THAT(changed, HasSubstr("int v = count[(j + (int)(blockDim.x) * part)];"));
+                                 "    for (; j + 1 * 2 <= n; j += 2 * 2) {"));
+  EXPECT_THAT(changed, HasSubstr("int v = count[(j + 2 * part)];"));
   EXPECT_THAT(changed, HasSubstr("m = max(m, m_parts[0]);\n    m = max(m, m_parts[1]);"));
+}
+
+TEST(MultipleAccumulators, AskForEachPartWhereSizesMultiplyTheCounter) {
+  EXPECT_THAT(after("multiple_accumulators",
+                    kernel("  float s = 0;\n  for (int j = 0; j < n; ++j) s += a[j * n + i];\n  c[i] = s;\n"), kFour),
+              HasSubstr("    for (int j = 0; j < n; j += 4) {\n#pragma unroll\n"
+                        "      for (int part = 0; part < 4; ++part)\n"
+                        "        if (j + part < n) s_parts[part] += a[(j + part) * n + i];\n    }\n    s += "));
+  EXPECT_THAT(after("multiple_accumulators",
+                    kernel("  float s = 0;\n  for (int j = threadIdx.x; j < n; j += blockDim.x) s += a[j];\n  c[i] = "
+                           "s;\n"),
+                    kFour),
+              HasSubstr("if (j + (int)(blockDim.x) * part < n) s_parts[part] += a[(j + (int)(blockDim.x) * part)];"));
 }
 
 TEST(MultipleAccumulators, LeavesOtherLoopsAndFullGpus) {
@@ -239,10 +252,13 @@ TEST(RegisterPrivatisation, GathersWhatAThreadAddsInALoop) {
   EXPECT_THAT(after("register_privatisation",
                     kernel("  for (int j = i; j < n; j += 64) {\n    if (a[j] > 0) atomicAdd(&count[3], 1);\n"
                            "    atomicAdd(c, a[j]);\n  }\n")),
-              HasSubstr("  int count_part = 0;\n  float c_part = 0;\n  for (int j = i; j < n; j += 64) {\n"
-                        "    if (a[j] > 0) count_part += 1;\n    c_part += a[j];\n  }\n"
-                        "  if (count_part != 0) atomicAdd(&count[3], count_part);\n"
+              HasSubstr("  int count_part = 0;\n  bool count_adds = false;\n  float c_part = 0;\n"
+                        "  for (int j = i; j < n; j += 64) {\n"
+                        "    if (a[j] > 0) (count_part += 1, count_adds = true);\n    c_part += a[j];\n  }\n"
+                        "  if (count_adds) atomicAdd(&count[3], count_part);\n"
                         "  if (i < n) atomicAdd(c, c_part);\n"));
+  EXPECT_THAT(after("register_privatisation", kernel("  for (int j = 0; j < 4; ++j) atomicAdd(c, a[4 * i + j]);\n")),
+              HasSubstr("c_part += a[4 * i + j];\n  atomicAdd(c, c_part);\n"));
 }
 
 TEST(RegisterPrivatisation, LeavesWhatIsReadOrMoves) {

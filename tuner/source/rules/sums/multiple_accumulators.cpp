@@ -8,6 +8,7 @@
 //   }
 //   for (; j < n; ++j) s += a[j] * x[j];
 //   s += s_parts[0] + … + s_parts[K - 1];
+// or, where sizes are multiplied by the counter, one loop whose parts each ask `if (j + part < n)`.
 // The array is registers, since the loop over its elements is unrolled. This helps where there are few threads, which
 // do not hide each other's latency. Sums are rounded in another order; verification decides whether that matters.
 #include <clang/AST/Attr.h>
@@ -89,6 +90,25 @@ std::optional<std::string> Accumulators::part_of_body(const clang::ForStmt* loop
   return apply_edits(source_.text().substr(body.begin, body.end - body.begin), std::move(edits));
 }
 
+/// Sizes are multiplied by the counter, or are its step. Where a second loop begins then is no linear expression, and
+/// the comparison for all sizes would not know what it reads.
+bool is_scaled(const clang::ForStmt* loop, const CountedLoop& counted) {
+  auto is_number = [&](const clang::Expr* value) {
+    return !value->isValueDependent() && value->isEvaluatable(counted.counter->getASTContext());
+  };
+  bool scaled = counted.step && !is_number(counted.step);
+  walk(loop->getBody(), [&](const clang::Stmt* inner) {
+    auto* product = llvm::dyn_cast<clang::BinaryOperator>(inner);
+    if (!product || product->getOpcode() != clang::BO_Mul || !product->getType()->isIntegerType()) return !scaled;
+    for (auto* side : {product->getLHS(), product->getRHS()}) {
+      auto* other = side == product->getLHS() ? product->getRHS() : product->getLHS();
+      scaled |= variables_in(side).contains(counted.counter) && !is_number(other);
+    }
+    return !scaled;
+  });
+  return scaled;
+}
+
 std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
   auto counted = CountedLoop::of(loop, true);
   auto* outer = source_.parent(loop);
@@ -135,14 +155,21 @@ std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
       for (int64_t i = 0; i < count_; ++i) begin += (i > 0 ? ", " : "") + sum.name;
     text += indent + sum.type + " " + sum.parts + "[" + number_ + "] = {" + begin + "};\n";
   }
-  const bool declares = llvm::isa<clang::DeclStmt>(loop->getInit());
-  text += indent + (declares ? type + " " : "") + counter + " = " + first + ";\n";
-  text += indent + "for (; " + counter + " + " + std::to_string(count_ - 1) + stride + " " +
-          clang::BinaryOperator::getOpcodeStr(condition->getOpcode()).str() + " " + bound + "; " + counter +
-          " += " + number_ + stride + ") {\n#pragma unroll\n";
-  text += deeper + "for (int " + part_ + " = 0; " + part_ + " < " + number_ + "; ++" + part_ + ") " + *part + "\n";
-  text += indent + "}\n" + indent + "for (; " + test + "; " + increment + ") " +
-          source_.text().substr(body.begin, body.end - body.begin) + "\n" + after + outside + "}";
+  const bool declares = llvm::isa<clang::DeclStmt>(loop->getInit()), guarded = is_scaled(loop, *counted);
+  const std::string below = clang::BinaryOperator::getOpcodeStr(condition->getOpcode()).str() + " " + bound,
+                    begin = (declares ? type + " " : "") + counter + " = " + first,
+                    together = counter + " += " + number_ + stride + ") {\n#pragma unroll\n" + deeper + "for (int " +
+                               part_ + " = 0; " + part_ + " < " + number_ + "; ++" + part_ + ")";
+  if (guarded) {
+    text += indent + "for (" + begin + "; " + test + "; " + together + "\n" + deeper + source_.step() + "if (" +
+            counter + " + " + (step.empty() ? "" : step + " * ") + part_ + " " + below + ") " + *part + "\n" + indent +
+            "}\n";
+  } else {
+    text += indent + begin + ";\n" + indent + "for (; " + counter + " + " + std::to_string(count_ - 1) + stride + " " +
+            below + "; " + together + " " + *part + "\n" + indent + "}\n" + indent + "for (; " + test + "; " +
+            increment + ") " + source_.text().substr(body.begin, body.end - body.begin) + "\n";
+  }
+  text += after + outside + "}";
   return TextEdit{whole->begin, *end, text};
 }
 

@@ -1,5 +1,6 @@
 // Atomic additions to one address in every iteration of a loop: a register can gather what a thread adds.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,11 @@ struct PrivateSums {
 
   /// Of the additions in statements that a loop repeats whose counter is among `changed`, with all else that the loop
   /// changes. Addresses stay the same in the loop, and nothing else there names the memory.
-  /// `has_work`: a condition for the loop to have iterations, behind it; empty: none is known.
+  /// `has_work`: a condition for the loop to have iterations, behind it; empty: it always has; nullopt: none is
+  /// known.
   static PrivateSums of(const KernelSource& source, const std::vector<const clang::Stmt*>& repeated,
                         const std::set<const clang::VarDecl*>& changed, const std::string& indent,
-                        const std::string& has_work);
+                        const std::optional<std::string>& has_work);
 };
 
 /// The name of a type of which atomicAdd adds numbers; empty for other types.

@@ -6,7 +6,7 @@
 //   for (int i = …; i < n; i += stride) total_part += x[i];
 //   if (… < n) atomicAdd(total, total_part);
 // A thread without iterations leaves the memory alone, as it did. Where values in memory decide whether it adds
-// anything, it asks `total_part != 0`.
+// anything, a flag says so: `(total_part += x[i], total_adds = true)`.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 
@@ -67,13 +67,13 @@ bool depends_on_values(const KernelSource& source, const clang::Stmt* addition,
 
 PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const clang::Stmt*>& repeated,
                             const std::set<const clang::VarDecl*>& changed, const std::string& indent,
-                            const std::string& has_work) {
+                            const std::optional<std::string>& has_work) {
   struct Sum {
-    std::string address, type, name;
+    std::string address, type, name, adds;
     const clang::VarDecl* memory = nullptr;
     size_t mentions = 0;
     bool by_values = true;  ///< Of all its additions.
-    std::vector<TextEdit> edits;
+    std::vector<TextEdit> edits, flagged;
   };
   std::vector<Sum> sums;
   std::map<const clang::VarDecl*, size_t> mentions;
@@ -109,10 +109,21 @@ PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const 
       return true;
     auto known = std::ranges::find(sums, squeezed(spelled), [](auto& sum) { return squeezed(sum.address); });
     if (known == sums.end()) {
-      std::string name = source.fresh_name(memory->getNameAsString() + "_part");
-      for (int number = 2; std::ranges::find(sums, name, &Sum::name) != sums.end(); ++number)
-        name = source.fresh_name(memory->getNameAsString() + "_part" + std::to_string(number));
-      sums.push_back({.address = spelled, .type = type, .name = name, .memory = memory, .edits = {}});
+      auto unused = [&](const std::string& end) {
+        const std::string stem = memory->getNameAsString() + end;
+        std::string name = source.fresh_name(stem);
+        auto taken = [&](auto& sum) { return sum.name == name || sum.adds == name; };
+        for (int number = 2; std::ranges::any_of(sums, taken); ++number)
+          name = source.fresh_name(stem + std::to_string(number));
+        return name;
+      };
+      sums.push_back({.address = spelled,
+                      .type = type,
+                      .name = unused("_part"),
+                      .adds = unused("_adds"),
+                      .memory = memory,
+                      .edits = {},
+                      .flagged = {}});
       known = sums.end() - 1;
     }
     known->by_values &= depends_on_values(source, call, repeated);
@@ -122,6 +133,8 @@ PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const 
       return true;
     });
     known->edits.push_back({place->begin, place->end, known->name + " += " + value});
+    known->flagged.push_back(
+        {place->begin, place->end, "(" + known->name + " += " + value + ", " + known->adds + " = true)"});
     return true;
   };
   bool fenced = false;  // Others may wait for what was added before.
@@ -137,10 +150,14 @@ PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const 
     size_t own = 0;
     for (auto& other : sums) own += other.memory == sum.memory ? other.mentions : 0;
     if (own != mentions[sum.memory]) continue;
+    const bool flags = sum.by_values || !has_work;
+    const std::string condition = flags ? sum.adds : *has_work;
     found.before += sum.type + " " + sum.name + " = 0;\n" + indent;
-    const std::string condition = sum.by_values || has_work.empty() ? sum.name + " != 0" : has_work;
-    found.after += indent + "if (" + condition + ") atomicAdd(" + sum.address + ", " + sum.name + ");\n";
-    found.edits.insert(found.edits.end(), sum.edits.begin(), sum.edits.end());
+    if (flags) found.before += "bool " + sum.adds + " = false;\n" + indent;
+    found.after += indent + (condition.empty() ? "" : "if (" + condition + ") ") + "atomicAdd(" + sum.address + ", " +
+                   sum.name + ");\n";
+    auto& edits = flags ? sum.flagged : sum.edits;
+    found.edits.insert(found.edits.end(), edits.begin(), edits.end());
   }
   return found;
 }
@@ -162,8 +179,11 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (!begin || !end || leaves || has_barrier(loop) || !llvm::isa_and_nonnull<clang::CompoundStmt>(outer) ||
         !source.first_on_line(begin->begin))
       continue;
-    auto sums = PrivateSums::of(source, {loop}, changed_within(loop), source.indentation(begin->begin),
-                                has_iterations(source, loop));
+    auto range = LoopRange::of(loop);
+    std::optional<std::string> has_work = has_iterations(source, loop);
+    if (range && surely_iterates(source, *range)) has_work = "";
+    else if (has_work->empty()) has_work.reset();
+    auto sums = PrivateSums::of(source, {loop}, changed_within(loop), source.indentation(begin->begin), has_work);
     if (sums.edits.empty()) continue;
     Opportunity opportunity;
     opportunity.place = source.name(loop);

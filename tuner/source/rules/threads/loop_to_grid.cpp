@@ -3,9 +3,11 @@
 //   for (int j = i + 1; j < n; j++) { … c[i * n + j] = …; }
 // becomes, with K times as many blocks along y,
 //   for (int j = i + 1 + blockIdx.y; j < n; j += gridDim.y) { … }
-// in any number of blocks, so that no launch needs the loop's length. What the kernel stores outside of the loop is
-// stored by the first of these blocks alone. Whether iterations are independent, and whether the rest of the kernel
-// needs what they leave, is asked of the kernel's model for all sizes; here only what would obviously be wrong is left.
+// in any number of blocks, so that no launch needs the loop's length, and so that blocks get equal parts of a loop over
+// a triangle. The loop of a block's threads, `for (j = threadIdx.x; j < n; j += blockDim.x)`, becomes one of the
+// grid's. What the kernel stores outside of the loop is stored by the first of these blocks alone. Whether iterations
+// are independent, and whether the rest of the kernel needs what they leave, is asked of the kernel's model for all
+// sizes; here only what would obviously be wrong is left.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
@@ -100,7 +102,7 @@ bool LoopToGrid::mentions_stored(const clang::ForStmt* loop) const {
 }
 
 std::optional<std::vector<TextEdit>> LoopToGrid::edits(const clang::ForStmt* loop, const clang::Stmt* body) {
-  auto counted = CountedLoop::of(loop);
+  auto counted = CountedLoop::of(loop, true);
   if (!counted || !loops_.is_parallel(loop, counted->counter) || !loops_.writes_memory(loop->getBody()) ||
       !stores_own_elements(loop, counted->counter))
     return std::nullopt;
