@@ -24,8 +24,8 @@ constexpr RuleFamily kRules[] = {
     {"modulo_to_compare", Family::Arithmetic}, {"fast_math", Family::Arithmetic},
     {"double_to_float", Family::Arithmetic},   {"unroll", Family::Structure},
     {"unroll_and_jam", Family::Structure},     {"stencil_register_tiling", Family::Memory},
-    {"stencil_shared_tiling", Family::Memory}, {"sliding_window", Family::Memory},
-    {"vectorised_accesses", Family::Memory},
+    {"stencil_shared_tiling", Family::Memory}, {"streaming_accesses", Family::Memory},
+    {"sliding_window", Family::Memory},        {"vectorised_accesses", Family::Memory},
 };
 
 struct Words {

@@ -274,31 +274,13 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 }
 
 const std::vector<const Rule*>& all_rules() {
-  static const std::vector<const Rule*> rules = {&kScalarPromotion,
-                                                 &kSharedTiling,
-                                                 &kStencilRegisterTiling,
-                                                 &kSlidingWindow,
-                                                 &kStencilSharedTiling,
-                                                 &kLoopToGrid,
-                                                 &kBlockReduction,
-                                                 &kWarpReduction,
-                                                 &kWarpAggregation,
-                                                 &kSharedPrivatisation,
-                                                 &kUnrollAndJam,
-                                                 &kBlockMerging,
-                                                 &kRestrictPointers,
-                                                 &kFloatLiterals,
-                                                 &kReciprocal,
-                                                 &kModuloToCompare,
-                                                 &kVectorisedAccesses,
-                                                 &kUnroll,
-                                                 &kFastMath,
-                                                 &kSwapBlockAxes,
-                                                 &kBlockCoarsening,
-                                                 &kDoubleToFloat,
-                                                 &kLaunchBounds,
-                                                 &kPadShared,
-                                                 &kConstantToGlobal};
+  static const std::vector<const Rule*> rules = {
+      &kScalarPromotion, &kSharedTiling,       &kStencilRegisterTiling, &kSlidingWindow,   &kStencilSharedTiling,
+      &kLoopToGrid,      &kBlockReduction,     &kWarpReduction,         &kWarpAggregation, &kSharedPrivatisation,
+      &kUnrollAndJam,    &kBlockMerging,       &kRestrictPointers,      &kFloatLiterals,   &kReciprocal,
+      &kModuloToCompare, &kVectorisedAccesses, &kStreamingAccesses,     &kUnroll,          &kFastMath,
+      &kSwapBlockAxes,   &kBlockCoarsening,    &kDoubleToFloat,         &kLaunchBounds,    &kPadShared,
+      &kConstantToGlobal};
   return rules;
 }
 

@@ -108,7 +108,8 @@ std::vector<Opportunity> opportunities(const Rule& rule, const KernelSource& sou
 extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening, kFloatLiterals, kPadShared,
     kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
     kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling,
-    kBlockReduction, kStencilRegisterTiling, kSlidingWindow, kVectorisedAccesses, kStencilSharedTiling;
+    kBlockReduction, kStencilRegisterTiling, kSlidingWindow, kVectorisedAccesses, kStencilSharedTiling,
+    kStreamingAccesses;
 const std::vector<const Rule*>& all_rules();
 /// nullptr: no rule has that name.
 const Rule* find_rule(std::string_view name);
