@@ -309,6 +309,7 @@ const std::vector<const Rule*>& all_rules() {
                                                  &kReciprocal,
                                                  &kModuloToCompare,
                                                  &kVectorisedAccesses,
+                                                 &kStreamingAccesses,
                                                  &kUnroll,
                                                  &kMultipleAccumulators,
                                                  &kFastMath,

@@ -143,7 +143,8 @@ TEST(VectorisedAccesses, AskForTheSizeOfATypeThatTheProgramNames) {
 
 TEST(VectorisedAccesses, TakeGridStrideLoops) {
   const std::string direct = R"(__global__ void k(const float* x, float* out, float by, int n) {
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) out[i] = by * x[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+    out[i] = by * x[i];
 }
 )",
                     named = R"(__global__ void k(const float* x, float* out, float by, int n) {

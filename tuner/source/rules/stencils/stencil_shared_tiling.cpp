@@ -1,6 +1,6 @@
 // stencil_shared_tiling: neighbouring threads of a stencil or convolution read the same elements,
 //   int j = blockIdx.x * blockDim.x + threadIdx.x, i = …;
-//   if (i > 0 && i < n - 1 && j > 0 && j < n - 1) out[i * n + j] = a[(i - 1) * n + j] + a[i * n + j - 1] + …;
+//   if (i > 0 && …) out[i * n + j] = a[(i - 1) * n + j] + a[i * n + j - 1] + …;
 // The threads of a block load what they share, with a halo around it, into shared memory, and read it there:
 //   __shared__ float a_tile[10][34];
 //   for (int row = threadIdx.y; row < 10; row += 8)
@@ -202,7 +202,9 @@ std::string TileFiller::text(const std::string& indent) const {
     std::string when;
     const bool always = std::ranges::any_of(conditions, [](auto& one) { return one.empty(); });
     for (auto& one : conditions)
-      when += conditions.size() == 1 ? one : (when.empty() ? "" : either + "\n" + at + "    ") + ("(" + one + ")");
+      when += conditions.size() == 1 ? one
+                                     : (when.empty() ? "" : either + "\n" + at + "    ") +
+                                           (one.find(" && ") == one.npos ? one : "(" + one + ")");
     const std::string load = names_[number] + place + " = " + source_.spelled(tile.base) + ";\n";
     const std::string guard = always ? "" : "if (" + when + ")";
     if (anew.empty()) out += at + guard + (always ? "" : conditions.size() == 1 ? " " : "\n" + at + step) + load;
@@ -250,7 +252,8 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   if (!kernel || facts.geometries.empty() || threads < kFewestThreads || threads > kMostThreadsPerBlock) return {};
   HaloKernel halo(source, facts, kernel);
   if (!halo.find()) {
-    if (!halo.why_not().empty() && facts.declined) facts.declined(kStencilSharedTiling, halo.why_not());
+    if (!halo.why_not().empty() && facts.declined)
+      facts.declined(kStencilSharedTiling, "the block's tiles: " + halo.why_not());
     return {};
   }
   if ((sides[1] == 1) != !halo.index(1)) return {};
