@@ -68,7 +68,10 @@ uint64_t FieldMemory::apply(uint64_t function, uint64_t a, uint64_t b, const kl_
 uint64_t FieldMemory::divide(uint64_t a, uint64_t b) {
   note_float();
   report_.divisions_by_zero += b == 0;
-  return prime_field::multiply(a, prime_field::inverse(b));
+  // An inverse is sixty products, each of the last. Neighbouring threads divide by the same (a stencil's two sides).
+  Inverse& known = inverses_[(b * 0x9e3779b97f4a7c15u) >> (64 - kInverseBits)];
+  if (known.of != b) known = {b, prime_field::inverse(b)};
+  return prime_field::multiply(a, known.inverse);
 }
 
 void FieldMemory::decide(const kl_field_site& site) {

@@ -53,6 +53,10 @@ class FieldMemory {
     uint64_t key = 0;
     bool integers = false;
   };
+  struct Inverse {
+    uint64_t of = 0, inverse = 0;
+  };
+  static constexpr unsigned kInverseBits = 16;
   FieldWord find(uint64_t address, kl_field_site& site);
 
   FieldReport report_;
@@ -64,6 +68,8 @@ class FieldMemory {
   Object arguments_;
   std::vector<uint64_t> argument_states_;
   std::unordered_map<uint64_t, uint64_t> elsewhere_;  ///< By address.
+  /// Those that were asked for last, by a hash of the number.
+  std::vector<Inverse> inverses_ = std::vector<Inverse>(size_t(1) << kInverseBits);
 };
 
 }  // namespace kernelift::cpu
