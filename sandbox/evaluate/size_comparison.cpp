@@ -298,7 +298,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
 
 std::set<size_t> SizeComparison::conditions() {
   std::set<size_t> found;
-  auto original = model(source_, launches_.front().shape.block);
+  auto original = model(source_, mep_.kernel_mangled, launches_.front().shape.block);
   if (!original.ok()) return found;
   std::set<std::string> names;
   for (auto& access : (*original)->accesses) names.merge(access.domain.variables());
