@@ -133,9 +133,9 @@ Error nothing_captured(const record::RecordOutcome& outcome, const record::Recor
     return answer_is_no(program + (on_gpu
                                        ? " did not use CUDA, so there was nothing to record; run it with arguments for "
                                          "which it uses the GPU"
-                                       : " did not use the CPU device's CUDA runtime, so there was nothing to record; "
-                                         "build it with: kernelift build --device cpu -- <its build command>, and "
-                                         "record the program that this creates"));
+                                       : " did nothing on the CPU device, so there was nothing to record: it ended "
+                                         "before that (does it want other arguments, or a second GPU?), or it was not "
+                                         "built by: kernelift build --device cpu -- <its build command>"));
   std::string why;
   for (auto& omission : outcome.info.omissions) why += "\n  " + shown_line(omission.what + ": " + omission.why);
   if (outcome.info.profile.empty() && why.empty())
