@@ -12,7 +12,8 @@ namespace kernelift::cli {
 void add_repositories(CLI::App& app, std::vector<std::string>& folders) {
   app.add_option("--repo", folders,
                  "A folder of another git repository whose files a patch may change, too: of a library that this "
-                 "application uses. Give it once for each (default: nothing outside the application's folder changes)");
+                 "application uses. Give it once for each (default: nothing outside the application's folder changes)")
+      ->allow_extra_args(false);  // What follows a folder is the verb's own argument.
 }
 
 Result<std::vector<fs::path>> repository_tops(const std::vector<std::string>& folders) {

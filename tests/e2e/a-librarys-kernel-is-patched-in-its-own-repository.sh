@@ -27,7 +27,7 @@ expect_exit 0 "$KL" record -- ./test
 expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
 expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers params --evals 6
 RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
-apply() { "$KL" apply "$RUN" --device cpu --time 30 --build "$BUILD" --run ./test --check ./test "$@"; }
+apply() { "$KL" apply "$@" "$RUN" --device cpu --time 30 --build "$BUILD" --run ./test --check ./test; }
 expect_exit 4 apply
 expect_says "outside the application"; expect_says "--repo"
 expect_exit 2 apply --repo "$WORK"
