@@ -31,6 +31,11 @@ class PatchDraft {
   void insert_in_place_of(OpenFile& file, uint64_t at, std::string text, std::string copied);
   /// Declares that the knob's value at these bytes becomes `text`. The edit is added unless another one covers it.
   void add_knob(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text);
+  /// The same for an argument that a launch gives to the kernel's template: the kernel's own, as its geometry is.
+  void add_argument(OpenFile& file, uint64_t begin, uint64_t end, const std::string& text) {
+    add_knob(file, begin, end, text), arguments_.emplace(&file, begin);
+  }
+  bool is_argument(OpenFile& file, const ByteEdit& edit) const { return arguments_.contains({&file, edit.begin}); }
   /// Adds a line to the end of a file of the application's build.
   void add_build_line(OpenFile& file, const std::string& line);
   /// Replaces a knob's value in a file of the application's build.
@@ -39,6 +44,7 @@ class PatchDraft {
   }
   /// The file is in the patch, though nothing of it changes: the build is to compile it again.
   void compile_again(OpenFile& file) { edits_[&file], again_.insert(&file); }
+  bool is_of_build(OpenFile& file) const { return of_build_.contains(&file); }
   /// True if an edit covers bytes [begin, end) of the file.
   bool is_edited(OpenFile& file, uint64_t begin, uint64_t end) const;
   const std::map<OpenFile*, std::vector<ByteEdit>>& edits() const { return edits_; }
@@ -57,6 +63,7 @@ class PatchDraft {
   std::map<std::string, OpenFile> files_;
   std::map<OpenFile*, std::vector<ByteEdit>> edits_;
   std::set<OpenFile*> again_, of_build_;
+  std::set<std::pair<OpenFile*, uint64_t>> arguments_;
   std::map<OpenFile*, std::vector<ByteEdit>> knobs_;  ///< All knobs' edits, those inside other edits too.
 };
 

@@ -480,15 +480,15 @@ class Planner {
     bool in_template = !mine;
     std::vector<std::string> notes;
     for (auto& [file, edits] : draft_.edits()) {
-      bool outside = false;
+      bool outside = false;  // What is generated is the kernel's own launch.
       for (auto& edit : edits) {
-        if (!mine || edit.author == Author::Generated) continue;  // What is generated is the kernel's own launch.
+        if (!mine || edit.author == Author::Generated || draft_.is_argument(*file, edit)) continue;
         const bool inside = draft_.same_file(mine->definition.file, file->path) &&
                             edit.begin >= mine->definition.begin && edit.end <= mine->definition.end;
         in_template |= inside;
         outside |= !inside && beside_.empty() && !in_own_lambda(*file, edit);
       }
-      if (edits.empty()) continue;
+      if (edits.empty() || draft_.is_of_build(*file)) continue;
       bool header = !is_unit(*file);
       if (header)
         notes.push_back(file->name + " is a header: every file that includes it is compiled with the change.");

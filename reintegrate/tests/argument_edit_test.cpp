@@ -84,6 +84,13 @@ TEST_F(ArgumentEdit, ChangesEveryLaunchOfTheInstanceAndItsInstantiation) {
                            "}\n");
 }
 
+TEST_F(ArgumentEdit, ReachesNoOtherKernel) {
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_FALSE(patch->reaches_others);
+  EXPECT_TRUE(patch->notes.empty()) << patch->notes[0];
+}
+
 TEST_F(ArgumentEdit, IsRefusedWhereALaunchDoesNotSpellIt) {
   launches("void host(float* a, int n) { scale<float, 128><<<1, 128>>>(a, n); scale<float, N><<<1, 128>>>(a, n); }\n");
   EXPECT_NE(planned().find("the launch at src/k.cu:1 does not spell it"), std::string::npos) << planned();

@@ -260,6 +260,7 @@ TEST_F(Patch, ChangesAKnobOfTheCommandLineInTheBuild) {
   ASSERT_EQ(patch->changes.size(), 2u);
   EXPECT_TRUE(patch->changes[0].after.starts_with("FLAGS = -O2 -DBLOCK=32\n")) << patch->diff();
   EXPECT_TRUE(patch->changes[0].of_build);
+  for (auto& note : patch->notes) EXPECT_EQ(note.find("Makefile"), std::string::npos) << note;
   EXPECT_EQ(patch->changes[1].name, "src/k.cu");
   ASSERT_EQ(patch->definitions.size(), 1u);
   EXPECT_EQ(patch->definitions[0].after, "32");

@@ -45,7 +45,7 @@ void edit_instantiations(OpenFile& file, const std::string& kernel, size_t index
       const auto arguments = template_arguments(name);
       bool same = arguments.size() > index && arguments.size() >= wanted.size();
       for (size_t a = 0; same && a < wanted.size(); ++a) same = part(name, arguments[a]) == part(like, wanted[a]);
-      if (same) draft.add_knob(file, begin + arguments[index].begin, begin + arguments[index].end, text);
+      if (same) draft.add_argument(file, begin + arguments[index].begin, begin + arguments[index].end, text);
       break;
     }
   }
@@ -113,8 +113,8 @@ Status edit_argument(const PatchQuestion& question, const Knob& knob, int64_t va
     if (site.kernels.size() > 1)
       return refused(what + ", and the launch at " + place(site) + " serves " + std::to_string(site.kernels.size()) +
                      " kernels");
-    draft.add_knob(*file, site.kernel_range.begin + arguments[index].begin,
-                   site.kernel_range.begin + arguments[index].end, text);
+    draft.add_argument(*file, site.kernel_range.begin + arguments[index].begin,
+                       site.kernel_range.begin + arguments[index].end, text);
     files.insert(file);
   }
   if (question.scan)
