@@ -59,6 +59,16 @@ TEST(SplitK, LetsASumBeginWithZeroThatBeganWithWhatItIsStoredTo) {
   EXPECT_THAT(shared, HasSubstr("    atomicAdd(&c[i], s);\n"));
 }
 
+TEST(SplitK, SharesASumInMemoryOnceScalarPromotionKeepsItInARegister) {
+  const std::string text =
+      kernel("  if (i < n) {\n    for (int j = 0; j < n; ++j)\n      c[i] += a[j * n + i];\n  }\n");
+  EXPECT_EQ(split(text), "") << "an atomic addition for every term";
+  const std::string promoted = after("scalar_promotion", text);
+  ASSERT_NE(promoted, "");
+  EXPECT_THAT(split(promoted), HasSubstr("j += gridDim.y"));
+  EXPECT_THAT(split(promoted), HasSubstr("atomicAdd(&c[i], "));
+}
+
 TEST(SplitK, FollowsSumsThroughSharedMemoryShufflesAndFunctions) {
   const std::string shared = split(
       kernel("  __shared__ float part[32];\n  float s = 0;\n"
