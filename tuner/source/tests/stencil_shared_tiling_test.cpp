@@ -116,6 +116,8 @@ __global__ void k(const float* a, const float* f, float* b, int w, int h) {
         a_tile[row][column] = a[(y + p) * w + x + q];
       }
 )"));
+  EXPECT_THAT(tiled(text), HasSubstr("  static_assert(-R == -2, \"the tile is as large as the loops reach\");\n"
+                                     "  static_assert(R == 2, \"the tile is as large as the loops reach\");\n"));
   EXPECT_THAT(tiled(text), HasSubstr("s += a_tile[threadIdx.y + p + 2][threadIdx.x + q + 2] * f[p + R];"));
   EXPECT_EQ(reason(replaced(replaced(text, "int h)", "int h, int r)"), "p <= R", "p <= r")),
             "`a` is read in a loop whose iterations are not known by number");

@@ -87,6 +87,12 @@ bool leaves_loop(const clang::ForStmt* loop) {
   return leaves;
 }
 
+/// A bound that is spelled by a name may be another number in another build.
+void add_number(const KernelSource& source, const clang::Expr* bound, int64_t number, std::set<std::string>& numbers) {
+  const std::string text = source.spelled(bound);
+  if (text.find_first_not_of("+-0123456789 ()") != text.npos) numbers.insert(text + " == " + std::to_string(number));
+}
+
 /// An object of the type needs no constructor, which objects in shared memory cannot have.
 bool needs_no_constructor(clang::QualType type) {
   if (type->isDependentType()) return false;
@@ -120,6 +126,7 @@ struct HaloKernel::Read {
   HaloUse use;
   IndexSum place;                         ///< Without counters.
   std::set<int64_t> values[2];            ///< Distances from `use.at`, by the counters.
+  std::set<std::string> numbers;          ///< See HaloTile.
   const clang::VarDecl* march = nullptr;  ///< A counter that counts something else than elements along x or y.
   HaloReads under;  ///< Its conditions; those of elements are relative to the family's first read.
 };
@@ -175,7 +182,7 @@ std::vector<HaloKernel::Family> HaloKernel::families() {
       if (!step || step->is_zero()) return true;
       family.steps[axis] = *step;
     }
-    Read read{{element}, *place, {}, nullptr, {}};
+    Read read{{element}, *place, {}, {}, nullptr, {}};
     for (auto* counter : counters_) {
       const std::string name = IndexSums::name(counter);
       auto factor = place->coefficient(name);
@@ -233,7 +240,11 @@ std::string HaloKernel::complete(Read& read, const Family& family) const {
     if (march_ && loop == march_->loop && loop == around.loops.back()) continue;
     auto range = counted_range(source_, loop);
     if (!range || leaves_loop(loop)) return name + "in a loop whose iterations are not known by number";
-    ranges[IndexSums::name(LoopRange::of(loop)->counter)] = *range;
+    const auto parts = LoopRange::of(loop);
+    ranges[IndexSums::name(parts->counter)] = *range;
+    const bool last = parts->condition->getOpcode() == clang::BO_LE;
+    add_number(source_, parts->first, range->first, read.numbers);
+    add_number(source_, parts->condition->getRHS(), range->second + !last, read.numbers);
   }
   for (int axis : {0, 1}) {
     read.values[axis] = {0};
@@ -306,6 +317,7 @@ std::string HaloKernel::choose_base(HaloTile& tile, const std::vector<Read>& rea
     for (int64_t x : read.values[0])
       for (int64_t y : read.values[1]) points.insert({read.use.at[0] + x, read.use.at[1] + y});
     tile.uses.push_back(read.use);
+    tile.numbers.insert(read.numbers.begin(), read.numbers.end());
   }
   for (int axis : {0, 1}) tile.hull.low[axis] = low[axis] - base[axis], tile.hull.high[axis] = high[axis] - base[axis];
   size_t boxes = 0;

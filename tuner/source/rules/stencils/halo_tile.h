@@ -49,6 +49,7 @@ struct HaloTile {
   std::vector<std::pair<const clang::VarDecl*, int64_t>> counters;  ///< For these values of loops' counters.
   std::vector<const clang::Stmt*> declarations;  ///< That base's subscript needs, for other values of the indices.
   HaloBox hull;
+  std::set<std::string> numbers;  ///< What names in loops' bounds have to be: "RADIUS == 2".
   std::vector<HaloReads> reads;
   std::vector<HaloUse> uses;
 };

@@ -152,6 +152,8 @@ std::string TileFiller::declarations(const std::string& indent) const {
     out += indent + "// What the block's threads read of " + tile.array->getNameAsString() +
            (kernel_.march() ? ", plane by plane" : "") + ", in shared memory.\n" + indent + "__shared__ " + tile.type +
            " " + names_[number] + size + ";\n";
+    for (auto& equal : tile.numbers)
+      out += indent + "static_assert(" + equal + ", \"the tile is as large as the loops reach\");\n";
   }
   return out;
 }
