@@ -1,6 +1,7 @@
 # A model leaves out a kernel's bounds guard, which is right where the last block is full. The patch puts its kernel
-# beside the original, and launches choose: an instance of a template, and a kernel that another file launches. The
-# patched application gives the same answers at every size.
+# beside the original, and launches choose: an instance of a template, and a kernel that another file launches, by a
+# macro that is given kernel, grid and block, and with its bound in a structure. The patched application gives the same
+# answers at every size.
 . "$(dirname "$0")/common.sh" "$@"
 cat > server.py <<'P'
 import http.server, json, sys
@@ -19,8 +20,7 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()
 P
-# write_app HEAD NAME: kernel.cuh (what launches see), kernel.cu and main.cu; HEAD is in front of the kernel, and the
-# launch spells NAME.
+# kernel HEAD [PARAMETERS BEGIN]: the kernel's text; HEAD is in front of it, BEGIN at its beginning.
 kernel() {
   cat <<C
 // Takes its time, and returns x.
@@ -29,12 +29,13 @@ static __device__ float spend(float x, int steps) {
   for (int i = 0; i < steps; ++i) one = one * 0.5f + 0.5f;
   return x * one;
 }
-$1__global__ void scale(const float* x, float* out, int n) {
+$1__global__ void scale(${2:-const float* x, float* out, int n}) {${3:-}
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = spend(x[i], 4000);
 }
 C
 }
+# main_file LAUNCH [BEGIN]: a program that launches the kernel so, after BEGIN.
 main_file() {
   cat <<C
 #include <cstdio>
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
   if (cudaMalloc(&x, room * sizeof(float)) || cudaMalloc(&out, room * sizeof(float))) return 1;
   cudaMemcpy(x, host.data(), room * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemset(out, 0, room * sizeof(float));
-  for (int k = 0; k < times; ++k) $1<<<(n + B - 1) / B, B>>>(x, out, n);
+  ${2:-}
+  for (int k = 0; k < times; ++k) $1;
   if (cudaMemcpy(host.data(), out, room * sizeof(float), cudaMemcpyDeviceToHost)) return 1;
   double sum = 0;
   for (int i = 0; i < room; ++i) sum += host[i] * double(i % 13);
@@ -66,12 +68,18 @@ for app in template files; do
   if [ $app = template ]; then
     { echo '#pragma once'; kernel 'template <int N>
 '; } > kernel.cuh
-    main_file 'scale<B>' > main.cu
+    main_file 'scale<B><<<(n + B - 1) / B, B>>>(x, out, n)' > main.cu
     sources=main.cu
   else
-    printf '#pragma once\n__global__ void scale(const float* x, float* out, int n);\n' > kernel.cuh
-    { echo '#include "kernel.cuh"'; kernel ''; } > kernel.cu
-    main_file scale > main.cu
+    cat > kernel.cuh <<'C'
+#pragma once
+#define LAUNCH(kernel, grid, block, ...) kernel<<<(grid), (block)>>>(__VA_ARGS__)
+struct View { const float* x; float* out; int n; };
+__global__ void scale(View v);
+C
+    { echo '#include "kernel.cuh"'
+      kernel '' 'View v' ' const float* x = v.x; float* out = v.out; const int n = v.n;'; } > kernel.cu
+    main_file 'LAUNCH(scale, (view.n + B - 1) / B, B, view)' 'const View view{x, out, n};' > main.cu
     sources='kernel.cu main.cu'
   fi
   printf 'app\n.kernelift/\n' > .gitignore
@@ -89,7 +97,7 @@ for app in template files; do
   expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 60 --run ./app \
     --build "nvcc -O2 $sources -o app"
   git diff HEAD~1 > "$WORK/patch"
-  grep -q '^+.*% 64 == 0) ? scale_tuned.* : scale.*<<<' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }
+  grep -q '^+.*% 64 == 0) ? scale_tuned.* : scale' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }
   expect_exit 0 "$KL" build --device cpu -- nvcc -O2 $sources -o app
   answers > "$WORK/after"
   diff "$WORK/before" "$WORK/after" || fail "the patched application gives other answers at some sizes ($app)"

@@ -1,19 +1,36 @@
-// A kernel's text on the CPU device, in check mode.
+// A kernel's text: its model, and how it runs on the CPU device in check mode.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/launch/geometry.h"
 #include "sandbox/device/cpu/cpu_device.h"
 #include "tuner/tests/executed/kernel_memory.h"
 
 namespace kernelift::tuner {
 
+/// A text with one kernel, read by the front end once: that takes longer than all that is made of it.
+class CompiledText {
+ public:
+  static Result<CompiledText> make(const std::string& source);
+  CompiledText(CompiledText&&) noexcept;
+  ~CompiledText();
+  /// With blocks of these sizes; nullopt: there is none.
+  std::optional<KernelModel> model(const Dim3& block) const;
+
+ private:
+  friend class ExecutedText;
+  struct State;
+  explicit CompiledText(std::unique_ptr<State>);
+  std::unique_ptr<State> state_;
+};
+
 class ExecutedText {
  public:
   /// The text's only kernel. Refused: the CPU device cannot run it.
-  static Result<ExecutedText> make(const std::string& source);
+  static Result<ExecutedText> make(const CompiledText& text);
 
   const kl_kernel& kernel() const { return image_->image().kernels[0]; }
   const kl_image& image() const { return image_->image(); }

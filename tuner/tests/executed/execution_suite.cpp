@@ -1,9 +1,6 @@
 // See execution_suite.h.
 #include "tuner/tests/executed/execution_suite.h"
 
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,11 +8,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <set>
 
 #include "core/compiler/frontend.h"
-#include "core/compiler/model/model_builder.h"
 #include "core/model/verdict/verdict.h"
 #include "tuner/source/rules/rule.h"
 
@@ -89,26 +86,6 @@ std::vector<Reference> references(const SuiteKernel& kernel, const ExecutedText&
   return all;
 }
 
-std::optional<KernelModel> model_of(const std::string& source, const Dim3& block) {
-  llvm::LLVMContext context;
-  auto compiled = compile_to_device_ir(context, source, {});
-  if (!compiled.ok()) return std::nullopt;
-  for (auto& function : *compiled->module)
-    if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::PTX_Kernel) {
-      auto model = build_kernel_model(*compiled->module, function.getName().str(), block);
-      return model.ok() ? std::optional(std::move(*model)) : std::nullopt;
-    }
-  return std::nullopt;
-}
-
-Answer judged(const SuiteKernel& kernel, const Candidate& candidate, const legality::LaunchShape& shape) {
-  auto before = model_of(kernel.text, kernel.launch.block), after = model_of(candidate.source, shape.block);
-  if (!before || !after) return {Answer::Kind::NotKnown, {}, "there is no model", 0, {}};
-  const legality::Side original{*before, kernel.launch}, changed{*after, shape};
-  return candidate.source == kernel.text ? legality::compare_launches(original, changed, kernel.names)
-                                         : legality::compare_memory(original, changed, kernel.names);
-}
-
 std::string text_of(const Answer& answer) {
   switch (answer.kind) {
     case Answer::Kind::Proven: return "proven for all sizes";
@@ -135,7 +112,8 @@ class Executor {
         all_(all),
         source_(must(KernelSource::parse(kernel.text, frontend_arguments({})))),
         memory_(source_, kernel_name(kernel.text), permuted(kernel)),
-        original_(must(ExecutedText::make(kernel.text))),
+        compiled_(must(CompiledText::make(kernel.text))),
+        original_(must(ExecutedText::make(compiled_))),
         references_(references(kernel, original_, memory_, sizes)),
         mep_(recorded_mep(kernel, source_, memory_, original_)) {}
 
@@ -185,27 +163,33 @@ class Executor {
     if (options_.verbose)
       std::fprintf(stderr, "%s: %s: %s\n", kernel_.name.c_str(), rewrite.rule.c_str(), candidate.note().c_str());
     // Other launches of the same text need no compile.
-    auto text =
-        candidate.source == kernel_.text ? Result<ExecutedText>(original_) : ExecutedText::make(candidate.source);
+    std::optional<CompiledText> own;
+    auto text = Result<ExecutedText>(original_);
+    if (candidate.source != kernel_.text) {
+      auto compiled = CompiledText::make(candidate.source);
+      if (compiled.ok()) own.emplace(std::move(*compiled)), text = ExecutedText::make(*own);
+      else text = compiled.error();
+    }
     if (!text.ok()) {
       made.fate = text.error().exit == Exit::Refused ? Fate::NotRun : Fate::Broken;
       made.why = text.error().message;
       return made;
     }
+    const CompiledText& changed = own ? *own : compiled_;
     const auto shape = shape_of(candidate, kernel_.launch);
     const auto differences = this->differences(*text, shape, rounds(candidate) ? kRounded : kSameRounding);
     made.sizes = static_cast<int>(references_.size());
     if (differences.empty()) {
-      if (options_.judge) judge(made, shape);
+      if (options_.judge) judge(made, changed, shape);
       return made;
     }
     made.why = differences.front().second;
     if (differences.front().first == &references_.front()) {
       made.fate = Fate::SeenWrong;
-      if (options_.judge) judge(made, shape);
+      if (options_.judge) judge(made, changed, shape);
       return made;
     }
-    const Answer answer = judged(kernel_, candidate, shape);
+    const Answer answer = judged(changed, shape);
     made.answer = answer.kind;
     made.fate = answer.kind == Answer::Kind::NotKnown ? Fate::NotKnown : Fate::JudgedWrong;
     for (auto& [reference, what] : differences)
@@ -215,8 +199,16 @@ class Executor {
     return made;
   }
 
-  void judge(Executed& made, const legality::LaunchShape& shape) const {
-    const Answer answer = judged(kernel_, made.rewrite.candidate, shape);
+  Answer judged(const CompiledText& text, const legality::LaunchShape& shape) const {
+    auto after = text.model(shape.block);
+    if (!model_ || !after) return {Answer::Kind::NotKnown, {}, "there is no model", 0, {}};
+    const legality::Side original{*model_, kernel_.launch}, changed{*after, shape};
+    return &text == &compiled_ ? legality::compare_launches(original, changed, kernel_.names)
+                               : legality::compare_memory(original, changed, kernel_.names);
+  }
+
+  void judge(Executed& made, const CompiledText& text, const legality::LaunchShape& shape) const {
+    const Answer answer = judged(text, shape);
     made.answer = answer.kind;
     made.why += (made.why.empty() ? "" : "; ") + text_of(answer);
   }
@@ -258,7 +250,9 @@ class Executor {
   std::vector<Executed>& all_;
   KernelSource source_;
   KernelMemory memory_;
+  CompiledText compiled_;
   ExecutedText original_;
+  std::optional<KernelModel> model_ = compiled_.model(kernel_.launch.block);
   std::vector<Reference> references_;
   Mep mep_;
 };
@@ -311,7 +305,9 @@ std::vector<std::string> wrong_variants_not_seen(const SuiteKernel& kernel) {
   for (auto& variant : kernel.variants) {
     if (variant.label == legality::Variant::Label::Right) continue;
     if (!ends_early_or([&] {
-          auto text = ExecutedText::make(variant.text);
+          auto compiled = CompiledText::make(variant.text);
+          if (!compiled.ok()) return true;
+          auto text = ExecutedText::make(*compiled);
           return !text.ok() || !executor.differences(*text, variant.launch, kSameRounding).empty();
         }))
       missed.push_back(kernel.name + ": " + variant.kind + ": " + variant.what);
@@ -378,7 +374,12 @@ std::string offers(const std::vector<SuiteKernel>& kernels, const std::vector<Ex
   std::string text = "| kernel | offered |", line = "|---|---|";
   for (auto& [kind, title] : kColumns) text += std::string(" ") + title + " |", line += "---|";
   text += " wrong when run |\n" + line + "---|\n";
-  std::map<std::string, std::map<Kind, int>> sums;
+  struct Sum {
+    std::map<Kind, int> kinds;
+    std::set<std::string> kernels;
+    int wrong = 0;
+  };
+  std::map<std::string, Sum> sums;
   for (auto& kernel : kernels)
     for (bool blocks : {true, false}) {
       std::map<Kind, std::map<std::string, int>> offered;
@@ -386,20 +387,21 @@ std::string offers(const std::vector<SuiteKernel>& kernels, const std::vector<Ex
       for (auto& one : all) {
         if (one.kernel != &kernel || (one.rewrite.rule == kBlockSize) != blocks || !one.answer) continue;
         const std::string name = blocks ? block_of(one.rewrite.candidate, kernel.launch) : one.rewrite.rule;
-        ++offered[*one.answer][name], ++sums[blocks ? "block sizes" : "rules"][*one.answer];
-        if (one.fate != Fate::Equal) ++wrong[name + ": " + tuner::name(one.fate)];
+        Sum& sum = sums[one.rewrite.rule];
+        ++offered[*one.answer][name], ++sum.kinds[*one.answer], sum.kernels.insert(kernel.name);
+        if (one.fate != Fate::Equal) ++wrong[name + ": " + tuner::name(one.fate)], ++sum.wrong;
       }
       text += "| " + (blocks ? kernel.name + " | blocks" : std::string(" | rules"));
       for (auto& [kind, title] : kColumns) text += " | " + counted_names(offered[kind]);
       text += " | " + counted_names(wrong) + " |\n";
     }
-  text += "\n| offered |";
+  text += "\n| rule | kernels |";
   for (auto& [kind, title] : kColumns) text += std::string(" ") + title + " |";
-  text += "\n|---|---|---|---|---|\n";
-  for (auto& [name, kinds] : sums) {
-    text += "| " + name + " |";
-    for (auto& [kind, title] : kColumns) text += " " + std::to_string(kinds[kind]) + " |";
-    text += "\n";
+  text += " wrong when run |\n|---|---|" + line.substr(std::strlen("|---|---|")) + "---|\n";
+  for (auto& [name, sum] : sums) {
+    text += "| " + name + " | " + std::to_string(sum.kernels.size()) + " |";
+    for (auto& [kind, title] : kColumns) text += " " + std::to_string(sum.kinds[kind]) + " |";
+    text += " " + std::to_string(sum.wrong) + " |\n";
   }
   return text;
 }

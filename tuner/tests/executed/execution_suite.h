@@ -48,7 +48,7 @@ std::vector<std::string> wrong_variants_not_seen(const legality::SuiteKernel& ke
 std::string table(const std::vector<Executed>& all);
 const char* name(Fate);
 /// Markdown: for each kernel the block sizes and rules that are offered, by what the comparison says of them, and what
-/// of it is wrong when it is run. EXPECTS: executed with `judge`.
+/// of it is wrong when it is run; and the same by rule, in numbers. EXPECTS: executed with `judge`.
 std::string offers(const std::vector<legality::SuiteKernel>& kernels, const std::vector<Executed>& all);
 
 }  // namespace kernelift::tuner

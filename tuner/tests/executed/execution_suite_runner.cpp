@@ -1,8 +1,8 @@
 // Prints what became of the rewrites of the suites' kernels.
 // `rule_suite [--kernel NAME] [--rule NAME] [--steps N] [--of N] [--all] [--judge] [--verbose]`: a line for each
 // rewrite that is not equal, or for all (with what the comparison for all sizes says), and the table. `rule_suite
-// --variants`: wrong variants that no execution shows. `rule_suite --offers`: for each kernel what is offered, as a
-// table in Markdown (docs/benchmarks/offers.md).
+// --variants`: wrong variants that no execution shows. `rule_suite --offers`: what is offered, for each kernel and
+// by rule, as tables in Markdown (docs/verification.md).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
