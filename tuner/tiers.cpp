@@ -11,7 +11,7 @@
 #include "tuner/inherit/pattern_proposer.h"
 #include "tuner/source/chain_proposer.h"
 #include "tuner/source/llm/idea_prompt.h"
-#include "tuner/source/llm/start_proposer.h"
+#include "tuner/source/llm/start/start_proposer.h"
 #include "tuner/source/rule_proposer.h"
 #include "tuner/source/template_proposer.h"
 #include "tuner/space/parameter_proposer.h"

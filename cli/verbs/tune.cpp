@@ -30,7 +30,7 @@
 #include "sandbox/judge/diagnosis.h"
 #include "tuner/source/hypotheses/findings_file.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
-#include "tuner/source/llm/start_proposer.h"
+#include "tuner/source/llm/start/start_proposer.h"
 #include "tuner/space/kernel_template.h"
 #include "tuner/tiers.h"
 #include "tuner/tuner.h"

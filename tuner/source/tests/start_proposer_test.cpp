@@ -1,6 +1,6 @@
 // Tests of starting configurations that a model proposes, with every kind of model: what is asked and sent, what is
 // taken of the answer, and that a search neither waits for it nor depends on it.
-#include "tuner/source/llm/start_proposer.h"
+#include "tuner/source/llm/start/start_proposer.h"
 
 #include "tuner/source/tests/llm_fixture.h"
 #include "tuner/space/parameter_proposer.h"

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace kernelift::tuner {
 namespace {
 
-/// Asked beside all ideas (llm/start_question.h).
+/// Asked beside all ideas (llm/start/start_proposer.h).
 constexpr std::string_view kStart = "start";
 
 Json messages_json(const ModelRequest& request) {

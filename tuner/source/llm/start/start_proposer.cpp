@@ -1,5 +1,5 @@
 // See start_proposer.h.
-#include "tuner/source/llm/start_proposer.h"
+#include "tuner/source/llm/start/start_proposer.h"
 
 #include <cstdio>
 
