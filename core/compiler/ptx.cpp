@@ -5,6 +5,8 @@
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -105,6 +107,87 @@ void keep_needed_products(llvm::Function& function) {
   }
 }
 
+/// How assembly names a register of the type: its constraint, and the type in an instruction's name.
+struct RegisterOf {
+  const char *constraint, *suffix;
+};
+std::optional<RegisterOf> register_of(const llvm::Type* type) {
+  if (type->isFloatTy()) return RegisterOf{"f", "f32"};
+  if (type->isDoubleTy()) return RegisterOf{"d", "f64"};
+  if (type->isIntegerTy(16)) return RegisterOf{"h", "b16"};
+  if (type->isIntegerTy(32)) return RegisterOf{"r", "b32"};
+  if (type->isIntegerTy(64)) return RegisterOf{"l", "b64"};
+  return std::nullopt;
+}
+
+/// LLVM has no form of a load or store that streams past the cache, and drops what __ldcs and __stcs say
+/// (__builtin_nontemporal_*: core/compiler/headers). So these become assembly, once everything else is optimised.
+/// Numbers of 16 to 64 bits and vectors of 2 or 4 of them, 16 bytes at most; other types stay plain.
+void stream_past_cache(llvm::Instruction& access) {
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(&access);
+  auto* store = llvm::dyn_cast<llvm::StoreInst>(&access);
+  llvm::Value* pointer = load ? load->getPointerOperand() : store->getPointerOperand();
+  llvm::Type* type = load ? load->getType() : store->getValueOperand()->getType();
+  if (load ? !load->isSimple() : !store->isSimple()) return;
+  constexpr unsigned kGeneric = 0, kGlobal = 1;
+  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  llvm::Type* element = vector ? vector->getElementType() : type;
+  const unsigned count = vector ? vector->getNumElements() : 1;
+  auto reg = register_of(element);
+  if (!reg || (space != kGeneric && space != kGlobal) || (count != 1 && count != 2 && count != 4)) return;
+  const uint64_t bytes = count * element->getPrimitiveSizeInBits() / 8;
+  if (bytes > 16 || (load ? load->getAlign() : store->getAlign()).value() < bytes) return;
+
+  llvm::IRBuilder<> builder(&access);
+  if (space == kGeneric) pointer = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy(kGlobal));
+  std::string registers, constraints;
+  for (unsigned index = 0; index < count; ++index) {
+    registers += (index ? ", $" : "$") + std::to_string(index + (store ? 1 : 0));
+    constraints += std::string(index ? "," : "") + (load ? "=" : "") + reg->constraint;
+  }
+  if (count > 1) registers = "{" + registers + "}";
+  const std::string shape = std::string(count == 2 ? ".v2." : count == 4 ? ".v4." : ".") + reg->suffix + " ";
+  if (store) {
+    std::vector<llvm::Value*> operands = {pointer};
+    std::vector<llvm::Type*> types = {pointer->getType()};
+    for (unsigned index = 0; index < count; ++index) {
+      llvm::Value* value = store->getValueOperand();
+      operands.push_back(vector ? builder.CreateExtractElement(value, index) : value);
+      types.push_back(element);
+    }
+    auto* form = llvm::FunctionType::get(builder.getVoidTy(), types, false);
+    builder.CreateCall(llvm::InlineAsm::get(form, "st.global.cs" + shape + "[$0], " + registers + ";",
+                                            "l," + constraints + ",~{memory}", /*hasSideEffects=*/true),
+                       operands);
+  } else {
+    llvm::Type* result =
+        vector ? llvm::StructType::get(access.getContext(), std::vector<llvm::Type*>(count, element)) : element;
+    auto* form = llvm::FunctionType::get(result, {pointer->getType()}, false);
+    llvm::Value* value = builder.CreateCall(
+        llvm::InlineAsm::get(form, "ld.global.cs" + shape + registers + ", [$" + std::to_string(count) + "];",
+                             constraints + ",l,~{memory}", /*hasSideEffects=*/true),
+        {pointer});
+    if (vector) {
+      llvm::Value* whole = llvm::PoisonValue::get(type);
+      for (unsigned index = 0; index < count; ++index)
+        whole = builder.CreateInsertElement(whole, builder.CreateExtractValue(value, index), index);
+      value = whole;
+    }
+    access.replaceAllUsesWith(value);
+  }
+  access.eraseFromParent();
+}
+
+void keep_cache_hints(llvm::Function& function) {
+  std::vector<llvm::Instruction*> accesses;
+  for (llvm::Instruction& instruction : llvm::instructions(function))
+    if (instruction.hasMetadata(llvm::LLVMContext::MD_nontemporal) &&
+        llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction))
+      accesses.push_back(&instruction);
+  for (llvm::Instruction* access : accesses) stream_past_cache(*access);
+}
+
 }  // namespace
 
 Status link_libdevice(llvm::Module& module, bool precise_roots) {
@@ -165,7 +248,7 @@ Status optimize_for_ptx(llvm::Module& module, const std::string& arch, int level
 Result<std::string> emit_ptx(llvm::Module& module, const std::string& arch) {
   KERNELIFT_ASSIGN(auto machine, machine_for(module, arch, 3));
   module.setDataLayout(machine->createDataLayout());
-  for (llvm::Function& function : module) keep_needed_products(function);
+  for (llvm::Function& function : module) keep_needed_products(function), keep_cache_hints(function);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager passes;

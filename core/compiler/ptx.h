@@ -25,8 +25,8 @@ void keep_kernels_only(llvm::Module& module);
 /// are inlined up to sizes at which nvcc inlines them.
 Status optimize_for_ptx(llvm::Module& module, const std::string& arch, int level = 3);
 
-/// PTX text for the architecture, with multiplications and additions fused where nvcc fuses them. Code generation
-/// changes the module.
+/// PTX text for the architecture, with multiplications and additions fused where nvcc fuses them, and with loads and
+/// stores that stream past the cache where the text asks for them (__ldcs, __stcs). Code generation changes the module.
 Result<std::string> emit_ptx(llvm::Module& module, const std::string& arch);
 
 }  // namespace kernelift

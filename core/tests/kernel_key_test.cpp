@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/model/distinct_names.h"
-
 namespace kernelift {
 namespace {
 

@@ -399,6 +399,21 @@ TEST(Frontend, FusesAProductWithAllSumsThatUseItOrWithNone) {
   EXPECT_EQ(count("g[0] = 1 - t; g[1] = z * w - t;", "fma.rn"), 1) << "z * w is fused, with t as its addend";
   EXPECT_EQ(count("g[0] = t + z * w; g[1] = t - z * w;", "fma.rn"), 2);
 }
+TEST(Frontend, KeepsWhatStreamsPastTheCache) {
+  auto device = compile(
+      "__global__ void k(const float* a, float4* b, double* c, long long* d, short* e, const float* f) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  __stcs(c + i, (double)__ldcs(a + i)); __stcs(b + 2 * i, __ldcs(b + 2 * i + 1));\n"
+      "  __stcs(d + i, __ldcs(d + i + 1)); __stcs(e + i, (short)f[i]);\n}");
+  ASSERT_TRUE(device->module) << device->error;
+  ASSERT_TRUE(optimize_for_ptx(*device->module, "sm_90").ok());
+  auto ptx = emit_ptx(*device->module, "sm_90");
+  ASSERT_TRUE(ptx.ok());
+  for (const char* access : {"ld.global.cs.f32", "st.global.cs.f64", "ld.global.cs.v4.f32", "st.global.cs.v4.f32",
+                             "ld.global.cs.b64", "st.global.cs.b64", "st.global.cs.b16"})
+    EXPECT_THAT(*ptx, HasSubstr(access));
+  EXPECT_THAT(*ptx, HasSubstr("ld.global.b32")) << "a plain load stays one";
+}
 void expect_atomic_builtins_as_ptx(HeaderSet headers) {
   std::string source =
       std::string("__global__ void k(int* p, unsigned* u, long long* l, float* f, double* d) {") + kNvAtomics + "}";

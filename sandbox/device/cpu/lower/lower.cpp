@@ -52,6 +52,13 @@ void schedule_kernels(DeviceModule& device) {
     if (kernel.body->use_empty()) kernel.body->eraseFromParent(), kernel.body = nullptr;
 }
 
+/// A GPU's loads and stores past its caches. The host's are slow, and ordered with nothing.
+void forget_cache_hints(Module& module) {
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function))
+      instruction.setMetadata(LLVMContext::MD_nontemporal, nullptr);
+}
+
 /// What fast-math flags permit rounds constants: x / 3 becomes x * 0.333….
 void forbid_fast_math(Module& module) {
   for (Function& function : module)
@@ -69,6 +76,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(place_managed_variables(device));
   KERNELIFT_TRY(place_shared_variables(device));
   KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
+  forget_cache_hints(*device.module);
   lower_assembly(device);
   define_arithmetic(device);
   lower_intrinsics(device);

@@ -46,16 +46,22 @@ KL_LDG_VECTOR(double2, 2, double, d2)
 #undef KL_LDG
 #undef KL_LDG_VECTOR
 
+// What __ldcs reads is marked: core/compiler/ptx.cpp gives such loads their operator. The other hints change nothing here.
 #define KL_HINTS(type)                                \
   KL_DEVICE type __ldcg(const type* p) { return *p; } \
-  KL_DEVICE type __ldcs(const type* p) { return *p; } \
   KL_DEVICE void __stwt(type* p, type value) { *p = value; }
 // "Don't cache, fetch again": what volatile says.
-#define KL_SCALAR_HINTS(type) \
-  KL_HINTS(type)              \
+#define KL_SCALAR_HINTS(type)                                                    \
+  KL_HINTS(type)                                                                 \
+  KL_DEVICE type __ldcs(const type* p) { return __builtin_nontemporal_load(p); } \
   KL_DEVICE type __ldcv(const type* p) { return *(const volatile type*)p; }
 #define KL_VECTOR_HINTS(type, count, element)                       \
   KL_HINTS(type)                                                    \
+  KL_DEVICE type __ldcs(const type* p) {                            \
+    typedef element Vector __attribute__((ext_vector_type(count))); \
+    Vector v = __builtin_nontemporal_load((const Vector*)p);        \
+    return __builtin_bit_cast(type, v);                             \
+  }                                                                 \
   KL_DEVICE type __ldcv(const type* p) {                            \
     typedef element Vector __attribute__((ext_vector_type(count))); \
     Vector v = *(const volatile Vector*)p;                          \
