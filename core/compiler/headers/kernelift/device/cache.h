@@ -46,7 +46,8 @@ KL_LDG_VECTOR(double2, 2, double, d2)
 #undef KL_LDG
 #undef KL_LDG_VECTOR
 
-// What __ldcs reads is marked: core/compiler/ptx.cpp gives such loads their operator. The other hints change nothing here.
+// What __ldcs reads is marked: core/compiler/ptx.cpp gives such loads their operator. The other hints change nothing
+// here.
 #define KL_HINTS(type)                                \
   KL_DEVICE type __ldcg(const type* p) { return *p; } \
   KL_DEVICE void __stwt(type* p, type value) { *p = value; }
