@@ -47,10 +47,14 @@ std::vector<Point> Searcher::ask(size_t count) {
     std::optional<Point> point = proposed();
     for (int tries = 0; tries < kStaleAnswers && !point; ++tries) {
       point = do_ask();
-      if (!point || !visited(*point)) break;
+      if (!point || (!recall(*point) && !visited(*point))) break;
       point.reset();
     }
-    if (!point) point = fresh();
+    while (!point) {
+      point = fresh();
+      if (!point || !recall(*point)) break;
+      point.reset();
+    }
     if (!point) break;
     visited_.insert(*point);
     pending_.insert(*point);
@@ -70,11 +74,13 @@ std::optional<Point> Searcher::proposed() {
   if (!tried_.empty()) {
     std::vector<double> others;
     double best = INFINITY;
-    for (auto& observation : told_) {
+    auto count = [&](const Observation& observation) {
       const double cost = observation.ok ? observation.cost : INFINITY;
       if (tried_.contains(observation.point)) best = std::min(best, cost);
       else others.push_back(cost);
-    }
+    };
+    std::ranges::for_each(told_, count);
+    for (auto& [point, observation] : withheld_) count(observation);
     const bool answered = std::ranges::none_of(tried_, [&](auto& point) { return pending_.contains(point); });
     if (!answered || others.size() < kOthers) return std::nullopt;
     std::ranges::sort(others);
@@ -82,6 +88,8 @@ std::optional<Point> Searcher::proposed() {
       proposed_.clear(), not_inherited_.reset();
       return std::nullopt;
     }
+    proven_ = true;
+    for (auto& [point, observation] : std::exchange(withheld_, {})) learn(observation);
   }
   while (!proposed_.empty()) {
     Point point = std::move(proposed_.front());
@@ -95,8 +103,24 @@ std::optional<Point> Searcher::proposed() {
 }
 
 void Searcher::tell(const Observation& observation) {
-  visited_.insert(observation.point);
   pending_.erase(observation.point);
+  const bool undecided = !proven_ && (!proposed_.empty() || not_inherited_);
+  if (!undecided || !tried_.contains(observation.point)) return learn(observation);
+  visited_.erase(observation.point);
+  withheld_[observation.point] = observation;
+}
+
+bool Searcher::recall(const Point& point) {
+  auto known = withheld_.find(point);
+  if (known == withheld_.end()) return false;
+  const Observation observation = known->second;
+  withheld_.erase(known);
+  learn(observation);
+  return true;
+}
+
+void Searcher::learn(const Observation& observation) {
+  visited_.insert(observation.point);
   told_.push_back(observation);
   if (observation.ok && (!best() || observation.cost < told_[best_].cost)) best_ = told_.size() - 1;
   do_tell(observation);

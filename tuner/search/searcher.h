@@ -3,6 +3,7 @@
 // repeats a point, and what has been told; strategies fill in the do_ functions.
 #pragma once
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -33,7 +34,8 @@ class Searcher {
   void tell(const Observation& observation);
   /// Points that somebody proposes, best first, with what follows from them as a prior. They are asked in turn with the
   /// strategy's own, as long as the best of them is faster than half of those, and the prior is inherited once all of
-  /// them were: so proposals that mislead cost a point or two, and nothing else.
+  /// them were. The strategy learns of none before the first has proved faster, unless it asks for that point itself:
+  /// proposals that mislead cost a point or two, and nothing else.
   void begin_with(const std::vector<Point>& points, std::shared_ptr<const Prior> prior);
   /// From now on this is what others found; strategies that inherits() does not name make nothing of it.
   virtual void inherit(std::shared_ptr<const Prior> prior) {}
@@ -61,10 +63,15 @@ class Searcher {
  private:
   /// The next proposed point if it is time for it; or drops the proposals, or inherits what follows from them.
   std::optional<Point> proposed();
+  void learn(const Observation& observation);
+  /// Lets the strategy learn of a point that was withheld from it; false: there is no such.
+  bool recall(const Point& point);
 
   std::deque<Point> proposed_;                  ///< Not asked yet.
   std::set<Point> tried_;                       ///< Proposed and asked, or known before.
   std::shared_ptr<const Prior> not_inherited_;  ///< Until the proposals have proved right; or null.
+  bool proven_ = false;                         ///< The first of them was faster than the strategy's own points.
+  std::map<Point, Observation> withheld_;       ///< Of proposals, until that is known, or for good.
   std::set<Point> visited_, pending_;
   std::vector<Observation> told_;
   size_t best_ = SIZE_MAX;
