@@ -34,10 +34,10 @@ TEST(Tiers, CreateOnlyTheirOwnProposers) {
   EXPECT_EQ(proposers.size(), 3u);
 }
 
-TEST(Tiers, RefuseAModelWithoutTheSourceTier) {
+TEST(Tiers, RefuseAModelWhereNeitherTextsNorParametersAreSearched) {
   MepFolder mep;
   TierOptions options;
-  options.tiers = {"params"};
+  options.tiers = {"compiler"};
   options.llm = LlmOptions();
   EXPECT_EQ(make_proposers(mep.mep, "", options).error().exit, Exit::Usage);
 }
