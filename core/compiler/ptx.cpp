@@ -126,18 +126,18 @@ std::optional<RegisterOf> register_of(const llvm::Type* type) {
 void stream_past_cache(llvm::Instruction& access) {
   auto* load = llvm::dyn_cast<llvm::LoadInst>(&access);
   auto* store = llvm::dyn_cast<llvm::StoreInst>(&access);
-  llvm::Value* pointer = load ? load->getPointerOperand() : store->getPointerOperand();
-  llvm::Type* type = load ? load->getType() : store->getValueOperand()->getType();
   if (load ? !load->isSimple() : !store->isSimple()) return;
+  llvm::Value* pointer = llvm::getLoadStorePointerOperand(&access);
+  llvm::Type* type = llvm::getLoadStoreType(&access);
   constexpr unsigned kGeneric = 0, kGlobal = 1;
-  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  const unsigned space = llvm::getLoadStoreAddressSpace(&access);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   llvm::Type* element = vector ? vector->getElementType() : type;
   const unsigned count = vector ? vector->getNumElements() : 1;
   auto reg = register_of(element);
   if (!reg || (space != kGeneric && space != kGlobal) || (count != 1 && count != 2 && count != 4)) return;
   const uint64_t bytes = count * element->getPrimitiveSizeInBits() / 8;
-  if (bytes > 16 || (load ? load->getAlign() : store->getAlign()).value() < bytes) return;
+  if (bytes > 16 || llvm::getLoadStoreAlignment(&access).value() < bytes) return;
 
   llvm::IRBuilder<> builder(&access);
   if (space == kGeneric) pointer = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy(kGlobal));

@@ -81,6 +81,21 @@ class Repositories : public Application {
     write("../library/.git/hooks/" + name, "#!/bin/sh\n" + lines);
     shell("chmod +x ../library/.git/hooks/" + name);
   }
+  /// Whether apply was killed by the library's hook, which finds its process id in ../pid.
+  bool apply_is_killed() {
+    return is_killed_in([&] {
+      write("../pid", std::to_string(getpid()));
+      (void)apply(request);
+    });
+  }
+  /// The same, when the application's branch has been made and the library's is about to be.
+  bool is_killed_once_one_has_moved() {
+    hook("reference-transaction",
+         "read line\n[ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(cat ../pid);; esac\nexit 0\n");
+    const bool killed = apply_is_killed();
+    shell("rm ../library/.git/hooks/reference-transaction");
+    return killed;
+  }
 
   const std::string kUntouched = "*main\n*main\n", kPatched = "*kernelift/k-1\n main\n*kernelift/k-1\n main\n";
   std::filesystem::path library;
@@ -181,10 +196,7 @@ TEST_F(Repositories, KilledBetweenTheCommitsNoneIsLeft) {
   patch_both();
   // The second time, when the application's commit has been made.
   hook("commit-msg", "if [ -e ../seen ]; then kill -9 $(cat ../pid); sleep 5; fi\ntouch ../seen\n");
-  ASSERT_TRUE(is_killed_in([&] {
-    write("../pid", std::to_string(getpid()));
-    (void)apply(request);
-  }));
+  ASSERT_TRUE(apply_is_killed());
   EXPECT_NE(texts(), text_of("more", "__device__") + text_of("k")) << "it was killed too early";
   auto restored = roll_back_interrupted(request.state);
   ASSERT_TRUE(restored.ok()) << restored.error().message;
@@ -195,13 +207,7 @@ TEST_F(Repositories, KilledBetweenTheCommitsNoneIsLeft) {
 
 TEST_F(Repositories, KilledWhenOneHasMovedAllMove) {
   patch_both();
-  hook("reference-transaction",
-       "read line\n[ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(cat ../pid);; esac\nexit 0\n");
-  ASSERT_TRUE(is_killed_in([&] {
-    write("../pid", std::to_string(getpid()));
-    (void)apply(request);
-  }));
-  shell("rm ../library/.git/hooks/reference-transaction");
+  ASSERT_TRUE(is_killed_once_one_has_moved());
   ASSERT_EQ(shell("git branch --show-current; git -C ../library branch --show-current"), "kernelift/k-1\nmain\n");
   auto restored = roll_back_interrupted(request.state);
   ASSERT_TRUE(restored.ok()) << restored.error().message;
@@ -212,13 +218,7 @@ TEST_F(Repositories, KilledWhenOneHasMovedAllMove) {
 
 TEST_F(Repositories, AJournalOfTheTimeOfOneRepositoryIsReadToo) {
   patch_library();
-  hook("reference-transaction",
-       "read line\n[ \"$1\" = committed ] && case \"$line\" in *kernelift/*) kill -9 $(cat ../pid);; esac\nexit 0\n");
-  ASSERT_TRUE(is_killed_in([&] {
-    write("../pid", std::to_string(getpid()));
-    (void)apply(request);
-  }));
-  shell("rm ../library/.git/hooks/reference-transaction");
+  ASSERT_TRUE(is_killed_once_one_has_moved());
   auto journal = read_json(request.state / "apply/journal.json");
   ASSERT_TRUE(journal.ok());
   const Json commit = (*journal)["git"]["commits"][0];

@@ -1,5 +1,6 @@
-// Loads and stores with cache hints. __ldg is clang's invariant load (ld.global.nc); the other hints are plain
-// accesses: they change no result, and where their effect on the cache matters the toolkit's own headers are used.
+// Loads and stores with cache hints, which change no result. __ldg is clang's invariant load (ld.global.nc); what
+// __ldcs reads and __stcs writes is marked, and core/compiler/ptx.cpp gives it the operator; the others are plain
+// accesses.
 #pragma once
 #include "../types/vectors.h"
 #include "cache_stores.h"
@@ -46,8 +47,6 @@ KL_LDG_VECTOR(double2, 2, double, d2)
 #undef KL_LDG
 #undef KL_LDG_VECTOR
 
-// What __ldcs reads is marked: core/compiler/ptx.cpp gives such loads their operator. The other hints change nothing
-// here.
 #define KL_HINTS(type)                                \
   KL_DEVICE type __ldcg(const type* p) { return *p; } \
   KL_DEVICE void __stwt(type* p, type value) { *p = value; }
@@ -68,36 +67,7 @@ KL_LDG_VECTOR(double2, 2, double, d2)
     Vector v = *(const volatile Vector*)p;                          \
     return __builtin_bit_cast(type, v);                             \
   }
-KL_SCALAR_HINTS(char)
-KL_SCALAR_HINTS(signed char)
-KL_SCALAR_HINTS(unsigned char)
-KL_SCALAR_HINTS(short)
-KL_SCALAR_HINTS(unsigned short)
-KL_SCALAR_HINTS(int)
-KL_SCALAR_HINTS(unsigned int)
-KL_SCALAR_HINTS(long)
-KL_SCALAR_HINTS(unsigned long)
-KL_SCALAR_HINTS(long long)
-KL_SCALAR_HINTS(unsigned long long)
-KL_SCALAR_HINTS(float)
-KL_SCALAR_HINTS(double)
-KL_VECTOR_HINTS(char2, 2, char)
-KL_VECTOR_HINTS(char4, 4, char)
-KL_VECTOR_HINTS(uchar2, 2, unsigned char)
-KL_VECTOR_HINTS(uchar4, 4, unsigned char)
-KL_VECTOR_HINTS(short2, 2, short)
-KL_VECTOR_HINTS(short4, 4, short)
-KL_VECTOR_HINTS(ushort2, 2, unsigned short)
-KL_VECTOR_HINTS(ushort4, 4, unsigned short)
-KL_VECTOR_HINTS(int2, 2, int)
-KL_VECTOR_HINTS(int4, 4, int)
-KL_VECTOR_HINTS(uint2, 2, unsigned int)
-KL_VECTOR_HINTS(uint4, 4, unsigned int)
-KL_VECTOR_HINTS(longlong2, 2, long long)
-KL_VECTOR_HINTS(ulonglong2, 2, unsigned long long)
-KL_VECTOR_HINTS(float2, 2, float)
-KL_VECTOR_HINTS(float4, 4, float)
-KL_VECTOR_HINTS(double2, 2, double)
+KL_CACHED_TYPES(KL_SCALAR_HINTS, KL_VECTOR_HINTS)
 #undef KL_HINTS
 #undef KL_SCALAR_HINTS
 #undef KL_VECTOR_HINTS
