@@ -189,14 +189,6 @@ std::string shown_name(std::string_view key) {
   return name;
 }
 
-std::string distinct_name(std::string_view key, const std::vector<std::string>& keys) {
-  for (auto* name : {shown_name, qualified_name}) {
-    const std::string mine = name(key);
-    if (std::ranges::none_of(keys, [&](auto& other) { return other != key && name(other) == mine; })) return mine;
-  }
-  return std::string(key);
-}
-
 std::string base_name(std::string_view key) {
   std::string result;
   int angle = 0;

@@ -19,10 +19,6 @@ std::string qualified_name(std::string_view key);
 /// "each<run::{lambda#2}>" from "each<run(float*, int)::{lambda(int)#2}>(int)".
 std::string shown_name(std::string_view key);
 
-/// The shortest name that distinguishes the kernel from the others of `keys`: the shown or the qualified one, or its
-/// key.
-std::string distinct_name(std::string_view key, const std::vector<std::string>& keys);
-
 /// The key without return type, template arguments and parameters: "ns::k" from "void ns::k<int>(int*)".
 std::string base_name(std::string_view key);
 

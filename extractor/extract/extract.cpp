@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/within.h"
+#include "core/model/kernel/distinct_names.h"
 #include "core/model/kernel_key.h"
 #include "core/toolchain/nvcc_command.h"
 #include "extractor/extract/capture_join.h"
@@ -80,8 +81,9 @@ Result<const ScannedKernel*> choose(const ScanIndex& index, const std::string& w
   std::string message = "'" + word + "' names " + std::to_string(found.size()) + " kernels; use one of these ids:";
   std::vector<std::string> keys;
   for (auto* kernel : found) keys.push_back(kernel->key);
+  const DistinctNames names(keys);
   for (auto* kernel : found)
-    message += "\n  " + kernel->id + "  " + distinct_name(kernel->key, keys) + "  (" + kernel->definition.file + ":" +
+    message += "\n  " + kernel->id + "  " + names.of(kernel->key) + "  (" + kernel->definition.file + ":" +
                std::to_string(kernel->definition.line) + ")" +
                (std::count(captured.begin(), captured.end(), kernel) ? ", recorded" : "");
   return usage_error(message);
