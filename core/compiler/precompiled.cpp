@@ -7,6 +7,8 @@
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Lex/PreprocessorOptions.h>
+#include <clang/Sema/Sema.h>
+#include <clang/Sema/SemaConsumer.h>
 #include <clang/Serialization/ASTWriter.h>
 
 #include "core/compiler/paths.h"
@@ -15,6 +17,26 @@ namespace kernelift {
 namespace {
 
 constexpr const char* kSourcePath = "/kernelift-precompiled-headers.cu";
+
+/// Before the headers' declarations are written, forgets which of their functions the end of every later compile would
+/// read again, nine tenths of a small kernel's front end:
+///  - those to search for diagnostics that clang defers until it knows on which side a function runs: the diagnostics
+///    themselves are not written, and functions that a source calls are searched from the source's own;
+///  - those to warn of if they are unused: headers' functions are meant to be.
+class ForgetFunctionsToCheck : public clang::SemaConsumer {
+ public:
+  void InitializeSema(clang::Sema& sema) override { sema_ = &sema; }
+  void ForgetSema() override { sema_ = nullptr; }
+  void HandleTranslationUnit(clang::ASTContext&) override {
+    if (!sema_) return;
+    sema_->DeclsToCheckForDeferredDiags.clear();
+    auto& unused = sema_->UnusedFileScopedDecls;
+    unused.erase(unused.begin(nullptr, /*LocalOnly=*/true), unused.end());
+  }
+
+ private:
+  clang::Sema* sema_ = nullptr;
+};
 
 /// Writes a precompiled header to memory; clang's own action writes a file.
 class PrecompileInMemory : public clang::ASTFrontendAction {
@@ -30,6 +52,7 @@ class PrecompileInMemory : public clang::ASTFrontendAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
     std::vector<std::unique_ptr<clang::ASTConsumer>> all;
     if (watch_.observer) all.push_back(watch_.observer(compiler));
+    all.push_back(std::make_unique<ForgetFunctionsToCheck>());
     all.push_back(std::make_unique<clang::PCHGenerator>(compiler.getPreprocessor(), compiler.getModuleCache(), "", "",
                                                         buffer_, compiler.getCodeGenOpts(),
                                                         compiler.getFrontendOpts().ModuleFileExtensions,

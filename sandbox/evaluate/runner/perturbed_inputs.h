@@ -36,6 +36,11 @@ class PerturbedInputs {
   static uint64_t seed_of(uint64_t mix, size_t region) { return mix + region * 0x2545f4914f6cdd1dull; }
   /// Whether a mixture has the perturbed values of module variables.
   static bool mixes_variables(uint64_t mix) { return mix >> 32 & 1; }
+  /// `mix` with or without them.
+  static uint64_t mix_with(uint64_t mix, bool variables) {
+    constexpr uint64_t kBit = uint64_t(1) << 32;
+    return variables ? mix | kBit : mix & ~kBit;
+  }
   /// Makes a mixture an entry of memory, with the original's answer and tolerances of its own, until drop_mixture(),
   /// which drops the one that was made last. Error bounds of sums are lent by the recorded inputs and the perturbed
   /// ones. nullopt: the original does not repeat its answer, or there is no memory for it. EXPECTS: to_mix().

@@ -94,7 +94,7 @@ TEST_F(TimedCheatsTest, ResultsKeptByAllThatTheyDependOnAreFoundOut) {
 }
 
 TEST_F(TimedCheatsTest, ResultsKeptByTheInputsValueAloneAreWrongOnceAVariableHasChanged) {
-  // A mixture of inputs has another constant half of the time; each finalist is launched on three.
+  // Of the mixtures of inputs on which each finalist is launched, every other one has another constant.
   int wrong = 0;
   for (int again = 0; again < 4; ++again) {
     Verdict verdict = confirm(candidate(

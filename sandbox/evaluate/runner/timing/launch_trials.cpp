@@ -347,9 +347,12 @@ bool LaunchTrials::right_after_others(const LoadedCode& candidate, size_t instan
   const int launches = bench_.plan.of(instance).after_others;
   // All inputs before the first launch: while the original answers, a device may end the candidate's process, and
   // memory of its heap with it, to which its variables point.
+  // Every other one has other module variables, so that no luck decides whether results depend on them.
   std::vector<MemoryEntry> others;
-  for (int i = 1; i < launches && perturbed_.to_mix(instance); i += 2)
-    if (auto other = perturbed_.make_mixture(instance, random_word() | 1)) others.push_back(*other);
+  bool variables = random_word() & 1;
+  for (int i = 1; i < launches && perturbed_.to_mix(instance); i += 2, variables = !variables)
+    if (auto other = perturbed_.make_mixture(instance, PerturbedInputs::mix_with(random_word() | 1, variables)))
+      others.push_back(*other);
   bool right = true;
   for (int i = 0; right && i < launches; ++i) {
     const auto other = static_cast<size_t>(i / 2);
