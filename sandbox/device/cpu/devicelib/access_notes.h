@@ -1,0 +1,101 @@
+// Check mode's common case, inlined at accesses: the site has told where its object is (kl_site::quick_begin), the
+// access lies in it, and whoever was there before was the same thread, or was there before a block barrier. True: it is
+// noted, or need not be. Else the executor looks at it (executor/check/block_check.cpp, whose rules these are).
+#pragma once
+#include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/shadow_words.h"
+
+enum { KL_GRANULE = 4 };
+
+/// The number of `align` bytes that lie before the access, and larger than any count if it is misaligned.
+static inline u64 place_in(const kl_site* site, u64 address, u64 align) {
+  const u64 offset = address - site->quick_begin;
+  return __builtin_rotateright64(offset, (u64)__builtin_ctzll(align));
+}
+
+static inline u64 access_of(const kl_thread* thread, const kl_site* site) {
+  return (thread->block->moment + thread->block->moments[thread->linear]) | site->mark;
+}
+
+/// Of an access by the same block: whether it is ordered before this one.
+static inline int is_before(u64 access, u64 now) {
+  const u64 differs = access ^ now;
+  return !(differs & KL_ACCESS_THREAD) || (differs & KL_ACCESS_EPOCH);
+}
+
+static inline int is_of_block(u64 access, u64 now) { return !((access ^ now) & KL_ACCESS_BLOCK); }
+
+__attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
+                                                  const kl_site* site) {
+  const u64 place = place_in(site, address, align);
+  if (place >= site->quick_count) return 0;
+  u64* word = (u64*)site->quick_shadow;
+  if (!word) return 1;
+  if (bytes % KL_GRANULE || align < KL_GRANULE) return 0;
+  word += place * (align / KL_GRANULE);
+  const u64 now = access_of(thread, site);
+  for (u64 i = 0; i < bytes / KL_GRANULE; ++i) {
+    const u64 before = word[i];
+    if (before & KL_WORD_WRITE) {
+      // What is in conflict with this read is so with the write, too.
+      if ((before ^ now) & KL_ACCESS_MOMENT) return 0;
+    } else if (before && !(is_of_block(before, now) && is_before(before, now))) {
+      return 0;
+    } else {
+      word[i] = now;
+    }
+  }
+  return 1;
+}
+
+__attribute__((always_inline)) i32 __kl_note_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
+                                                   const kl_site* site) {
+  const u64 place = place_in(site, address, align);
+  if (place >= site->quick_count) return 0;
+  u64* word = (u64*)site->quick_shadow + place * (align / KL_GRANULE);
+  const u64 now = access_of(thread, site);
+  for (u64 i = 0; i < bytes / KL_GRANULE; ++i) {
+    const u64 before = word[i];
+    if (before && !(is_of_block(before, now) && is_before(before, now))) return 0;
+    word[i] = now | KL_WORD_WRITE;
+  }
+  return 1;
+}
+
+/// Shared memory: `quick_begin` is an offset in the block's.
+static inline kl_cell* shared_cells(const kl_thread* thread, u64 address, u64 align, const kl_site* site) {
+  const u64 offset = address - (u64)thread->block->shared;
+  if (place_in(site, offset, align) >= site->quick_count) return 0;
+  return (kl_cell*)thread->block->shared_shadow + offset / KL_GRANULE;
+}
+
+__attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
+                                                         const kl_site* site) {
+  kl_cell* cell = shared_cells(thread, address, align, site);
+  if (!cell) return 0;
+  const u64 now = access_of(thread, site);
+  for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
+    if (!is_of_block(cell->writer, now) || !is_before(cell->writer, now)) return 0;
+    // The reader is of this block, too, as the write began the cell anew.
+    if (cell->reader && !is_before(cell->reader, now)) cell->other_reader = cell->reader;
+    cell->reader = now;
+  }
+  return 1;
+}
+
+__attribute__((always_inline)) i32 __kl_note_shared_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
+                                                          const kl_site* site) {
+  kl_cell* cell = shared_cells(thread, address, align, site);
+  if (!cell) return 0;
+  const u64 now = access_of(thread, site);
+  for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
+    if (!is_of_block(cell->writer, now)) {  // Of an earlier block; a read of what this one never wrote is looked at.
+      if (is_of_block(cell->reader, now)) return 0;
+    } else if (!is_before(cell->writer, now) || (cell->reader && !is_before(cell->reader, now)) ||
+               (cell->other_reader && !is_before(cell->other_reader, now))) {
+      return 0;
+    }
+    cell->writer = now, cell->reader = 0, cell->other_reader = 0;
+  }
+  return 1;
+}
