@@ -3,21 +3,17 @@
 #pragma once
 #include <stdint.h>
 
-/// An access in 64 bits: mask 3 | strong 1 | block 20 | site 10 | clock 8 | epoch 12 | thread 10
-#define KL_ACCESS_THREAD 0x3ffull
+/// An access in 64 bits: mask 3 | strong 1 | site 10 | clock 8 | block 20 | epoch 12 | thread 10
 #define KL_ACCESS_EPOCH_AT 10
-#define KL_ACCESS_EPOCH (0xfffull << KL_ACCESS_EPOCH_AT)
-#define KL_ACCESS_CLOCK_AT 22
-#define KL_ACCESS_CLOCK (0xffull << KL_ACCESS_CLOCK_AT)
-#define KL_ACCESS_SITE_AT 30
-#define KL_ACCESS_BLOCK_AT 40
-#define KL_ACCESS_BLOCK (0xfffffull << KL_ACCESS_BLOCK_AT)
+#define KL_ACCESS_BLOCK_AT 22
+#define KL_ACCESS_CLOCK_AT 42
+#define KL_ACCESS_SITE_AT 50
 #define KL_ACCESS_STRONG_AT 60
 #define KL_ACCESS_MASK_AT 61
-#define KL_ACCESS_MOMENT (KL_ACCESS_THREAD | KL_ACCESS_EPOCH | KL_ACCESS_CLOCK | KL_ACCESS_BLOCK)
+#define KL_ACCESS_MOMENT ((1ull << KL_ACCESS_SITE_AT) - 1)
 
 /// A word of global memory's shadow is 0, or one plain access to the whole granule with this bit for a write, or this
-/// other one with the number of a cell, and no block.
+/// other one with the number of a cell.
 #define KL_WORD_WRITE (1ull << 61)
 #define KL_WORD_CELL (1ull << 62)
 

@@ -17,13 +17,17 @@ static inline u64 access_of(const kl_thread* thread, const kl_site* site) {
   return (thread->block->moment + thread->block->moments[thread->linear]) | site->mark;
 }
 
-/// Of an access by the same block: whether it is ordered before this one.
-static inline int is_before(u64 access, u64 now) {
-  const u64 differs = access ^ now;
-  return !(differs & KL_ACCESS_THREAD) || (differs & KL_ACCESS_EPOCH);
-}
+/// What tells two threads at two barriers apart, as a number: 0 for the same ones, below kBarrier for other threads
+/// with no barrier between, below kBlock for other barriers of the block.
+static const u64 kBarrier = 1ull << KL_ACCESS_EPOCH_AT, kBlock = 1ull << KL_ACCESS_BLOCK_AT;
+static inline u64 distance(u64 access, u64 now) { return (access ^ now) & ((1ull << KL_ACCESS_CLOCK_AT) - 1); }
+static inline int is_apart(u64 distance) { return distance - 1 >= kBarrier - 1; }
 
-static inline int is_of_block(u64 access, u64 now) { return !((access ^ now) & KL_ACCESS_BLOCK); }
+/// Of a word that is not 0: by the same block, and ordered before this access.
+static inline int is_before(u64 word, u64 now) {
+  const u64 far = distance(word, now) | (word & KL_WORD_CELL);
+  return is_apart(far) && far < kBlock;
+}
 
 __attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
                                                   const kl_site* site) {
@@ -39,7 +43,7 @@ __attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 a
     if (before & KL_WORD_WRITE) {
       // What is in conflict with this read is so with the write, too.
       if ((before ^ now) & KL_ACCESS_MOMENT) return 0;
-    } else if (before && !(is_of_block(before, now) && is_before(before, now))) {
+    } else if (before && !is_before(before, now)) {
       return 0;
     } else {
       word[i] = now;
@@ -56,28 +60,28 @@ __attribute__((always_inline)) i32 __kl_note_write(const kl_thread* thread, u64 
   const u64 now = access_of(thread, site);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i) {
     const u64 before = word[i];
-    if (before && !(is_of_block(before, now) && is_before(before, now))) return 0;
+    if (before && !is_before(before, now)) return 0;
     word[i] = now | KL_WORD_WRITE;
   }
   return 1;
 }
 
 /// Shared memory: `quick_begin` is an offset in the block's.
-static inline kl_cell* shared_cells(const kl_thread* thread, u64 address, u64 align, const kl_site* site) {
-  const u64 offset = address - (u64)thread->block->shared;
-  if (place_in(site, offset, align) >= site->quick_count) return 0;
+static inline u64 shared_offset(const kl_thread* thread, u64 address) { return address - (u64)thread->block->shared; }
+static inline kl_cell* shared_cells(const kl_thread* thread, u64 offset) {
   return (kl_cell*)thread->block->shared_shadow + offset / KL_GRANULE;
 }
 
 __attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
                                                          const kl_site* site) {
-  kl_cell* cell = shared_cells(thread, address, align, site);
-  if (!cell) return 0;
+  const u64 offset = shared_offset(thread, address);
+  if (place_in(site, offset, align) >= site->quick_count) return 0;
+  kl_cell* cell = shared_cells(thread, offset);
   const u64 now = access_of(thread, site);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
-    if (!is_of_block(cell->writer, now) || !is_before(cell->writer, now)) return 0;
-    // The reader is of this block, too, as the write began the cell anew.
-    if (cell->reader && !is_before(cell->reader, now)) cell->other_reader = cell->reader;
+    const u64 write = distance(cell->writer, now);
+    if (!is_apart(write) || write >= kBlock) return 0;  // In conflict, or nothing this block has written.
+    if (!is_apart(distance(cell->reader, now))) cell->other_reader = cell->reader;
     cell->reader = now;
   }
   return 1;
@@ -85,16 +89,15 @@ __attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread
 
 __attribute__((always_inline)) i32 __kl_note_shared_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
                                                           const kl_site* site) {
-  kl_cell* cell = shared_cells(thread, address, align, site);
-  if (!cell) return 0;
+  const u64 offset = shared_offset(thread, address);
+  if (place_in(site, offset, align) >= site->quick_count) return 0;
+  kl_cell* cell = shared_cells(thread, offset);
   const u64 now = access_of(thread, site);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
-    if (!is_of_block(cell->writer, now)) {  // Of an earlier block; a read of what this one never wrote is looked at.
-      if (is_of_block(cell->reader, now)) return 0;
-    } else if (!is_before(cell->writer, now) || (cell->reader && !is_before(cell->reader, now)) ||
-               (cell->other_reader && !is_before(cell->other_reader, now))) {
+    // What another block left there is no access at all.
+    if (!is_apart(distance(cell->writer, now)) || !is_apart(distance(cell->reader, now)) ||
+        !is_apart(distance(cell->other_reader, now)))
       return 0;
-    }
     cell->writer = now, cell->reader = 0, cell->other_reader = 0;
   }
   return 1;

@@ -1,7 +1,7 @@
 // Shadow memory of check mode: for every four bytes, a granule, who wrote them last, and two different threads that
 // have read them since. Each access is kept in 64 bits (shadow_words.h):
 //
-//   mask 3 | strong 1 | block 20 | site 10 | clock 8 | epoch 12 | thread 10
+//   mask 3 | strong 1 | site 10 | clock 8 | block 20 | epoch 12 | thread 10
 //
 // epoch: the block barriers that the thread had passed, modulo 4096. clock: the warp operations since, up to 255; what
 // comes later is taken for ordered. block: its number plus one, modulo 2^20 - 1; so 0 is no access. Numbers that wrap
@@ -48,7 +48,7 @@ class Access {
     return access;
   }
   explicit operator bool() const { return bits_ != 0; }
-  uint32_t thread() const { return bits_ & KL_ACCESS_THREAD; }
+  uint32_t thread() const { return bits_ & 0x3ff; }
   uint32_t clock() const { return bits_ >> KL_ACCESS_CLOCK_AT & 0xff; }
   uint32_t block() const { return bits_ >> KL_ACCESS_BLOCK_AT & 0xfffff; }
   uint32_t site() const { return bits_ >> KL_ACCESS_SITE_AT & 0x3ff; }
@@ -59,11 +59,13 @@ class Access {
   /// By the same thread, or before a barrier that the other's thread, of the same block, has passed; or none.
   bool is_surely_before(Access other) const {
     const uint64_t differs = bits_ ^ other.bits_;
-    return !bits_ || (!(differs & KL_ACCESS_BLOCK) && (!(differs & KL_ACCESS_THREAD) || (differs & KL_ACCESS_EPOCH)));
+    return !bits_ || (!(differs & kBlock) && (!(differs & kThread) || (differs & kEpoch)));
   }
 
  private:
   friend class Word;
+  static constexpr uint64_t kThread = 0x3ff, kEpoch = uint64_t(0xfff) << KL_ACCESS_EPOCH_AT,
+                            kBlock = uint64_t(0xfffff) << KL_ACCESS_BLOCK_AT;
   unsigned bytes() const {
     static constexpr uint8_t kBytes[8] = {15, 3, 12, 1, 2, 4, 8, 0};
     return kBytes[bits_ >> KL_ACCESS_MASK_AT];
