@@ -13,8 +13,10 @@ static inline u64 place_in(const kl_site* site, u64 address, u64 align) {
   return __builtin_rotateright64(offset, (u64)__builtin_ctzll(align));
 }
 
-static inline u64 access_of(const kl_thread* thread, const kl_site* site) {
-  return (thread->block->moment + thread->block->moments[thread->linear]) | site->mark;
+/// `parts`: threads may have passed barriers or warp operations that others of the block have not.
+static inline u64 access_of(const kl_thread* thread, const kl_site* site, u64 parts) {
+  const u64 own = parts ? thread->block->moments[thread->linear] : thread->linear;
+  return (thread->block->moment + own) | site->mark;
 }
 
 /// What tells two threads at two barriers apart, as a number: 0 for the same ones, below kBarrier for other threads
@@ -30,14 +32,14 @@ static inline int is_before(u64 word, u64 now) {
 }
 
 __attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                  const kl_site* site) {
+                                                  const kl_site* site, u64 parts) {
   const u64 place = place_in(site, address, align);
   if (place >= site->quick_count) return 0;
   u64* word = (u64*)site->quick_shadow;
   if (!word) return 1;
   if (bytes % KL_GRANULE || align < KL_GRANULE) return 0;
   word += place * (align / KL_GRANULE);
-  const u64 now = access_of(thread, site);
+  const u64 now = access_of(thread, site, parts);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i) {
     const u64 before = word[i];
     if (before & KL_WORD_WRITE) {
@@ -53,11 +55,11 @@ __attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 a
 }
 
 __attribute__((always_inline)) i32 __kl_note_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                   const kl_site* site) {
+                                                   const kl_site* site, u64 parts) {
   const u64 place = place_in(site, address, align);
   if (place >= site->quick_count) return 0;
   u64* word = (u64*)site->quick_shadow + place * (align / KL_GRANULE);
-  const u64 now = access_of(thread, site);
+  const u64 now = access_of(thread, site, parts);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i) {
     const u64 before = word[i];
     if (before && !is_before(before, now)) return 0;
@@ -73,11 +75,11 @@ static inline kl_cell* shared_cells(const kl_thread* thread, u64 offset) {
 }
 
 __attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                         const kl_site* site) {
+                                                         const kl_site* site, u64 parts) {
   const u64 offset = shared_offset(thread, address);
   if (place_in(site, offset, align) >= site->quick_count) return 0;
   kl_cell* cell = shared_cells(thread, offset);
-  const u64 now = access_of(thread, site);
+  const u64 now = access_of(thread, site, parts);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
     const u64 write = distance(cell->writer, now);
     if (!is_apart(write) || write >= kBlock) return 0;  // In conflict, or nothing this block has written.
@@ -88,11 +90,11 @@ __attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread
 }
 
 __attribute__((always_inline)) i32 __kl_note_shared_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                          const kl_site* site) {
+                                                          const kl_site* site, u64 parts) {
   const u64 offset = shared_offset(thread, address);
   if (place_in(site, offset, align) >= site->quick_count) return 0;
   kl_cell* cell = shared_cells(thread, offset);
-  const u64 now = access_of(thread, site);
+  const u64 now = access_of(thread, site, parts);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
     // What another block left there is no access at all.
     if (!is_apart(distance(cell->writer, now)) || !is_apart(distance(cell->reader, now)) ||

@@ -12,6 +12,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/lower/host/prepare.h"
 #include "sandbox/device/cpu/lower/services.h"
 
 namespace kernelift::cpu {
@@ -145,22 +146,26 @@ class FunctionChecks {
     const bool writes = flags & KL_SITE_WRITE, granules = bytes % 4 == 0 && align.value() >= 4;
     if (flags & kTalks || bytes == 0 || ((writes || shared) && (!granules || bytes > kMostQuickBytes))) return nullptr;
     const std::string note = std::string("__kl_note_") + (shared ? "shared_" : "") + (writes ? "write" : "read");
-    const std::string name = note + "." + std::to_string(bytes) + "." + std::to_string(align.value());
+    const bool parts = !kernel_ || kernel_->mode == KL_MODE_FIBER || kernel_->in_warps;
+    const std::string name =
+        note + (parts ? ".parts." : ".") + std::to_string(bytes) + "." + std::to_string(align.value());
     if (Function* known = module_.getFunction(name)) return known;
     LLVMContext& context = module_.getContext();
     Type *pointer = PointerType::get(context, 0), *wide = Type::getInt64Ty(context), *none = Type::getVoidTy(context);
     auto* type = FunctionType::get(none, {pointer, pointer, pointer, wide, wide}, false);
     Function* made = Function::Create(type, GlobalValue::InternalLinkage, name, module_);
-    made->addFnAttr(Attribute::AlwaysInline);
+    made->addFnAttr(Attribute::NoInline);
+    made->addFnAttr(kInlineLate);
     made->addFnAttr(Attribute::NoUnwind);
     BasicBlock* entry = BasicBlock::Create(context, "entry", made);
     BasicBlock* asks = BasicBlock::Create(context, "asks", made);
     BasicBlock* done = BasicBlock::Create(context, "done", made);
     IRBuilder<> builder(entry);
     Value *thread = made->getArg(0), *at = made->getArg(1), *site = made->getArg(2), *size = builder.getInt64(bytes);
-    FunctionCallee noted = module_.getOrInsertFunction(note, builder.getInt32Ty(), pointer, wide, wide, wide, pointer);
-    Value* is_noted = builder.CreateCall(
-        noted, {thread, builder.CreatePtrToInt(at, wide), size, builder.getInt64(align.value()), site});
+    FunctionCallee noted =
+        module_.getOrInsertFunction(note, builder.getInt32Ty(), pointer, wide, wide, wide, pointer, wide);
+    Value* is_noted = builder.CreateCall(noted, {thread, builder.CreatePtrToInt(at, wide), size,
+                                                 builder.getInt64(align.value()), site, builder.getInt64(parts)});
     builder.CreateCondBr(builder.CreateIsNotNull(is_noted), done, asks, MDBuilder(context).createLikelyBranchWeights());
     builder.SetInsertPoint(asks);
     call_service(builder, Service::check_access, {thread, at, size, site, made->getArg(3), made->getArg(4)});
