@@ -101,11 +101,11 @@ typedef struct kl_site {
   uint64_t begin, bytes;   ///< The object that it met last, its granules' shadow, and
   void* shadow;
   uint8_t* written;  ///< which of them have been written; null: that is not asked.
-  /// Accesses that begin at one of the `quick_count` multiples of `align` from `quick_begin` on (of a shared variable:
-  /// an offset in kl_block::shared) are noted where they are made if nobody else's is in the way
-  /// (devicelib/access_notes.h).
+  /// Accesses that begin at one of the `quick_count` multiples of `align` from `quick_begin` on are noted where they
+  /// are made if nobody else's is in the way (devicelib/access_notes.h). Of shared memory, where several blocks are
+  /// resident at once, both addresses are offsets in the block's.
   uint64_t quick_begin, quick_count;
-  void* quick_shadow;  ///< Of global memory, from there on; null: reads of it are in order, whoever makes them.
+  void* quick_shadow;  ///< From there on; null for global memory: reads of it are in order, whoever makes them.
 } kl_site;
 
 enum {

@@ -15,24 +15,26 @@ static inline u64 place_in(const kl_site* site, u64 address, u64 align) {
 
 /// `parts`: threads may have passed barriers or warp operations that others of the block have not.
 static inline u64 access_of(const kl_thread* thread, const kl_site* site, u64 parts) {
-  const u64 own = parts ? thread->block->moments[thread->linear] : thread->linear;
+  const u64 own = parts ? thread->block->moments[thread->linear] : (u64)thread->linear << KL_ACCESS_THREAD_AT;
   return (thread->block->moment + own) | site->mark;
 }
 
 /// What tells two threads at two barriers apart, as a number: 0 for the same ones, below kBarrier for other threads
 /// with no barrier between, below kBlock for other barriers of the block.
-static const u64 kBarrier = 1ull << KL_ACCESS_EPOCH_AT, kBlock = 1ull << KL_ACCESS_BLOCK_AT;
-static inline u64 distance(u64 access, u64 now) { return (access ^ now) & ((1ull << KL_ACCESS_CLOCK_AT) - 1); }
+static const u64 kBarrier = 1ull << (KL_ACCESS_EPOCH_AT - KL_ACCESS_THREAD_AT),
+                 kBlock = 1ull << (KL_ACCESS_BLOCK_AT - KL_ACCESS_THREAD_AT);
+static inline u64 distance(u64 access, u64 now) { return (access ^ now) >> KL_ACCESS_THREAD_AT; }
 static inline int is_apart(u64 distance) { return distance - 1 >= kBarrier - 1; }
 
 /// Of a word that is not 0: by the same block, and ordered before this access.
 static inline int is_before(u64 word, u64 now) {
-  const u64 far = distance(word, now) | (word & KL_WORD_CELL);
+  const u64 far = distance(word, now);
   return is_apart(far) && far < kBlock;
 }
 
 __attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                  const kl_site* site, u64 parts) {
+                                                  const kl_site* site, u64 parts, u64 several) {
+  (void)several;
   const u64 place = place_in(site, address, align);
   if (place >= site->quick_count) return 0;
   u64* word = (u64*)site->quick_shadow;
@@ -55,7 +57,8 @@ __attribute__((always_inline)) i32 __kl_note_read(const kl_thread* thread, u64 a
 }
 
 __attribute__((always_inline)) i32 __kl_note_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                   const kl_site* site, u64 parts) {
+                                                   const kl_site* site, u64 parts, u64 several) {
+  (void)several;
   const u64 place = place_in(site, address, align);
   if (place >= site->quick_count) return 0;
   u64* word = (u64*)site->quick_shadow + place * (align / KL_GRANULE);
@@ -68,17 +71,18 @@ __attribute__((always_inline)) i32 __kl_note_write(const kl_thread* thread, u64 
   return 1;
 }
 
-/// Shared memory: `quick_begin` is an offset in the block's.
-static inline u64 shared_offset(const kl_thread* thread, u64 address) { return address - (u64)thread->block->shared; }
-static inline kl_cell* shared_cells(const kl_thread* thread, u64 offset) {
-  return (kl_cell*)thread->block->shared_shadow + offset / KL_GRANULE;
+/// In shared memory. `several`: so many blocks are there at once, and a site knows of an offset in theirs alone.
+static inline kl_cell* shared_cells(const kl_thread* thread, u64 address, u64 align, const kl_site* site, u64 several) {
+  const u64 place = place_in(site, address - (several ? (u64)thread->block->shared : 0), align);
+  if (place >= site->quick_count) return 0;
+  const u64 shadow = (u64)site->quick_shadow + (several ? (u64)thread->block->shared_shadow : 0);
+  return (kl_cell*)shadow + place * (align / KL_GRANULE);
 }
 
 __attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                         const kl_site* site, u64 parts) {
-  const u64 offset = shared_offset(thread, address);
-  if (place_in(site, offset, align) >= site->quick_count) return 0;
-  kl_cell* cell = shared_cells(thread, offset);
+                                                         const kl_site* site, u64 parts, u64 several) {
+  kl_cell* cell = shared_cells(thread, address, align, site, several);
+  if (!cell) return 0;
   const u64 now = access_of(thread, site, parts);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
     const u64 write = distance(cell->writer, now);
@@ -90,10 +94,9 @@ __attribute__((always_inline)) i32 __kl_note_shared_read(const kl_thread* thread
 }
 
 __attribute__((always_inline)) i32 __kl_note_shared_write(const kl_thread* thread, u64 address, u64 bytes, u64 align,
-                                                          const kl_site* site, u64 parts) {
-  const u64 offset = shared_offset(thread, address);
-  if (place_in(site, offset, align) >= site->quick_count) return 0;
-  kl_cell* cell = shared_cells(thread, offset);
+                                                          const kl_site* site, u64 parts, u64 several) {
+  kl_cell* cell = shared_cells(thread, address, align, site, several);
+  if (!cell) return 0;
   const u64 now = access_of(thread, site, parts);
   for (u64 i = 0; i < bytes / KL_GRANULE; ++i, ++cell) {
     // What another block left there is no access at all.

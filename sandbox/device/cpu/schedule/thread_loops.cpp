@@ -167,8 +167,14 @@ class BlockFunction {
     auto count = [&](unsigned axis) -> Value* {
       return kernel_.identical_along[axis] ? builder_.getInt32(1) : counts_[axis];
     };
+    StructType* thread = thread_type(run_.getContext());
+    auto set = [&](unsigned field, Value* value) {
+      builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
+    };
     Loop z = open_loop("z", count(2));
+    set(ThreadField::tid_z, z.index);
     Loop y = open_loop("y", count(1));
+    set(ThreadField::tid_y, y.index);
     Value* row = builder_.CreateMul(
         builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
         counts_[0], "", true, true);
@@ -185,12 +191,7 @@ class BlockFunction {
       builder_.CreateCondBr(builder_.CreateIsNull(ended), go, skip);
       builder_.SetInsertPoint(go);
     }
-    StructType* thread = thread_type(run_.getContext());
-    const std::pair<unsigned, Value*> ids[] = {{ThreadField::tid_x, x.index},
-                                               {ThreadField::tid_y, y.index},
-                                               {ThreadField::tid_z, z.index},
-                                               {ThreadField::linear, linear}};
-    for (auto& [field, value] : ids) builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
+    set(ThreadField::tid_x, x.index), set(ThreadField::linear, linear);
     SmallVector<Value*, 12> arguments = {thread_, frame_, stride_, wide, answer};
     arguments.append(parameters_.begin(), parameters_.end());
     Value* result = builder_.CreateCall(region.function, arguments);

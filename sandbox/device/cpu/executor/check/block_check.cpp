@@ -95,10 +95,19 @@ void BlockCheck::access_shared(Current& current, uint64_t begin, uint64_t size) 
   current.object_begin = shared_begin_ + begin;
   if (offset < begin || offset + current.bytes > begin + size)
     return report(current, FindingKind::OutOfBounds, current.address);
-  if (kl_site& site = current.site; site.variable && memory_.is_quick(site, current.bytes) && begin % site.align == 0)
-    site.quick_begin = begin, site.quick_count = (size - current.bytes) / site.align + 1;
+  if (current.site.variable) remember(current.site, begin, size, current.bytes);
   synchronise(current);
   visit(current, shared_.data(), shared_begin_);
+}
+
+/// Where a shared variable and its shadow are; where several blocks are resident at once, as an offset in each.
+void BlockCheck::remember(kl_site& site, uint64_t begin, uint64_t size, uint64_t bytes) {
+  if (!memory_.is_quick(site, bytes) || begin % site.align != 0) return;
+  const bool several = launch_.kernel.mode == KL_MODE_FIBER;
+  const uint64_t cells = begin / kGranule * sizeof(Cell);
+  site.quick_begin = several ? begin : shared_begin_ + begin;
+  site.quick_shadow = reinterpret_cast<void*>(several ? cells : reinterpret_cast<uint64_t>(shared_.data()) + cells);
+  site.quick_count = (size - bytes) / site.align + 1;
 }
 
 template <class Shadow>

@@ -35,6 +35,7 @@ class BlockCheck {
     bool writes() const { return site.flags & KL_SITE_WRITE; }
   };
   void access_shared(Current& current, uint64_t begin, uint64_t size);
+  void remember(kl_site& site, uint64_t begin, uint64_t size, uint64_t bytes);
   template <class Shadow>
   void visit(const Current& current, Shadow* shadow, uint64_t first);
   void look(const Current& current, Word& word, Access now);

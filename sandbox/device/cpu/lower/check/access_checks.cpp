@@ -147,8 +147,12 @@ class FunctionChecks {
     if (flags & kTalks || bytes == 0 || ((writes || shared) && (!granules || bytes > kMostQuickBytes))) return nullptr;
     const std::string note = std::string("__kl_note_") + (shared ? "shared_" : "") + (writes ? "write" : "read");
     const bool parts = !kernel_ || kernel_->mode == KL_MODE_FIBER || kernel_->in_warps;
-    const std::string name =
-        note + (parts ? ".parts." : ".") + std::to_string(bytes) + "." + std::to_string(align.value());
+    const bool several = !kernel_ || kernel_->mode == KL_MODE_FIBER;
+    const std::string name = note +
+                             (several ? ".several."
+                              : parts ? ".parts."
+                                      : ".") +
+                             std::to_string(bytes) + "." + std::to_string(align.value());
     if (Function* known = module_.getFunction(name)) return known;
     LLVMContext& context = module_.getContext();
     Type *pointer = PointerType::get(context, 0), *wide = Type::getInt64Ty(context), *none = Type::getVoidTy(context);
@@ -163,9 +167,10 @@ class FunctionChecks {
     IRBuilder<> builder(entry);
     Value *thread = made->getArg(0), *at = made->getArg(1), *site = made->getArg(2), *size = builder.getInt64(bytes);
     FunctionCallee noted =
-        module_.getOrInsertFunction(note, builder.getInt32Ty(), pointer, wide, wide, wide, pointer, wide);
-    Value* is_noted = builder.CreateCall(noted, {thread, builder.CreatePtrToInt(at, wide), size,
-                                                 builder.getInt64(align.value()), site, builder.getInt64(parts)});
+        module_.getOrInsertFunction(note, builder.getInt32Ty(), pointer, wide, wide, wide, pointer, wide, wide);
+    Value* is_noted =
+        builder.CreateCall(noted, {thread, builder.CreatePtrToInt(at, wide), size, builder.getInt64(align.value()),
+                                   site, builder.getInt64(parts), builder.getInt64(several)});
     builder.CreateCondBr(builder.CreateIsNotNull(is_noted), done, asks, MDBuilder(context).createLikelyBranchWeights());
     builder.SetInsertPoint(asks);
     call_service(builder, Service::check_access, {thread, at, size, site, made->getArg(3), made->getArg(4)});
