@@ -235,7 +235,8 @@ class BlockFunction {
     auto* values = cast<ConstantStruct>(site.getInitializer());
     SmallVector<Constant*, 16> fields;
     for (Use& field : values->operands()) fields.push_back(cast<Constant>(field));
-    constexpr unsigned kFlags = 6;  // Of kl_site.
+    constexpr unsigned kFlags = 6;  // Behind two pointers and four words.
+    static_assert(offsetof(kl_site, flags) == 2 * sizeof(void*) + 4 * sizeof(uint32_t));
     fields[kFlags] = builder_.getInt32(uint32_t(cast<ConstantInt>(fields[kFlags])->getZExtValue()) | KL_SITE_ONCE);
     Constant* once = ConstantStruct::get(values->getType(), fields);
     auto* told =

@@ -148,11 +148,8 @@ class FunctionChecks {
     const std::string note = std::string("__kl_note_") + (shared ? "shared_" : "") + (writes ? "write" : "read");
     const bool parts = !kernel_ || kernel_->mode == KL_MODE_FIBER || kernel_->in_warps;
     const bool several = !kernel_ || kernel_->mode == KL_MODE_FIBER;
-    const std::string name = note +
-                             (several ? ".several."
-                              : parts ? ".parts."
-                                      : ".") +
-                             std::to_string(bytes) + "." + std::to_string(align.value());
+    const std::string kind = several ? ".several." : parts ? ".parts." : ".";
+    const std::string name = note + kind + std::to_string(bytes) + "." + std::to_string(align.value());
     if (Function* known = module_.getFunction(name)) return known;
     LLVMContext& context = module_.getContext();
     Type *pointer = PointerType::get(context, 0), *wide = Type::getInt64Ty(context), *none = Type::getVoidTy(context);
