@@ -23,6 +23,16 @@ TEST(Shadow, AReadBehindABarrierIsKeptBesideTheWriteBeforeIt) {
   expect_found(FindingKind::Race, "out", kernel(begin + "out[i] = other;"));
 }
 
+TEST(Shadow, AReadBehindABarrierIsKeptForWritesThatComeLater) {
+  // The readers are the block's first threads, which run before those that write.
+  auto late = [](const std::string& barrier) {
+    return kernel("out[i] = in[i]; __syncthreads(); if (t < 64) out[256 + i] = out[i ^ 127] + 1;" + barrier +
+                  "if (t >= 64) out[i] = 5 * in[i];");
+  };
+  expect_nothing(late("__syncthreads();"));
+  expect_found(FindingKind::Race, "out", late(""));
+}
+
 TEST(Shadow, AWriteIsKeptThoughItsThreadHasReadItBehindABarrier) {
   expect_found(FindingKind::BlockRace, "out", kernel(R"(
   if (blockIdx.x == 0) out[t] = in[t];
