@@ -28,6 +28,11 @@ typedef struct kl_block {
   char* frame;            ///< kl_kernel::frame_bytes * frame_stride bytes: what threads keep across barriers.
   uint64_t frame_stride;  ///< Threads of a block rounded up to KL_FRAME_ROUND.
   kl_thread* current;     ///< FIBER: the thread that `run` is called for.
+  /// Check mode: accesses of a thread are marked with `moment` and what its own in `moments` adds; a kl_cell for every
+  /// four bytes of `shared`.
+  uint64_t moment;
+  const uint64_t* moments;
+  void* shared_shadow;
 } kl_block;
 
 enum { KL_FRAME_ROUND = 64, KL_SHARED_ALIGN = 128, KL_WARP_SIZE = 32, KL_NAMED_BARRIERS = 16 };
@@ -94,11 +99,13 @@ typedef struct kl_site {
   uint64_t owner;          ///< The check that gave it the others, by number.
   uint64_t mark;           ///< What its accesses are marked with.
   uint64_t begin, bytes;   ///< The object that it met last, its granules' shadow, and
-  void* cells;
+  void* shadow;
   uint8_t* written;  ///< which of them have been written; null: that is not asked.
-  /// Reads that begin at one of the `plain_count` multiples of `align` from `plain_begin` on are in order: lowered code
-  /// does not ask about them.
-  uint64_t plain_begin, plain_count;
+  /// Accesses that begin at one of the `quick_count` multiples of `align` from `quick_begin` on are noted where they
+  /// are made if nobody else's is in the way (devicelib/access_notes.h). Of shared memory, where several blocks are
+  /// resident at once, both addresses are offsets in the block's.
+  uint64_t quick_begin, quick_count;
+  void* quick_shadow;  ///< From there on; null for global memory: reads of it are in order, whoever makes them.
 } kl_site;
 
 enum {
@@ -110,6 +117,7 @@ enum {
   KL_SITE_VALUE = 32,    ///< A store whose value is given to kl_services::check_access.
   KL_SITE_DYNAMIC = 64,  ///< The variable is extern __shared__.
   KL_SITE_NAMED = 128,   ///< A barrier that is not one of all threads of a block.
+  KL_SITE_ONCE = 256,    ///< A barrier that is told of once, for all threads of the block.
 };
 
 /// Field runs: one place of the source that a run may have to name. The fields from `owner` on are the executor's.

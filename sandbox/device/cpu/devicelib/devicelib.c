@@ -14,3 +14,4 @@
 #include "special.h"
 #include "nvvm.h"
 #include "texture.h"
+#include "access_notes.h"

@@ -30,7 +30,7 @@ StructType* block_type(LLVMContext& context) {
   Type* pointer = PointerType::get(context, 0);
   return named_struct(context, "kl_block",
                       {pointer, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, pointer, pointer, pointer,
-                       Type::getInt64Ty(context), pointer});
+                       Type::getInt64Ty(context), pointer, Type::getInt64Ty(context), pointer, pointer});
 }
 
 Value* load_thread_field(IRBuilderBase& builder, Value* thread, unsigned field) {

@@ -26,6 +26,9 @@ struct BlockField {
     frame,
     frame_stride,
     current,
+    moment,
+    moments,
+    shared_shadow,
   };
 };
 

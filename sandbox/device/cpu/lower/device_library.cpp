@@ -38,7 +38,9 @@ const std::set<std::string>& library_names() {
   return kNames;
 }
 
-bool from_library(StringRef name) { return name.starts_with("__nv_") || name.starts_with("__nvvm_"); }
+bool from_library(StringRef name) {
+  return name.starts_with("__nv_") || name.starts_with("__nvvm_") || name.starts_with("__kl_note_");
+}
 
 }  // namespace
 

@@ -90,7 +90,10 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   std::optional<AccessChecks> checks;
   if (options.checked) checks.emplace(device);
   KERNELIFT_TRY(choose_modes(device, options.force_fibers, options.side_by_side));
-  if (checks) checks->insert();
+  if (checks) {
+    checks->insert();
+    KERNELIFT_TRY(link_device_library(*device.module));
+  }
   if (options.field) {
     insert_field_code(device, options.numbers);
     KERNELIFT_TRY(link_device_library(*device.module));

@@ -115,13 +115,24 @@ class Cutter {
     return suspension;
   }
 
+  /// A block passes a barrier as a whole: that its threads come to it need not be told one by one.
+  static GlobalVariable* take_check(CallInst& barrier) {
+    Instruction* check = barrier.getPrevNode();
+    if (!check || !is_service(*check, Service::check_barrier)) return nullptr;
+    auto* site = cast<GlobalVariable>(cast<CallInst>(check)->getArgOperand(1));
+    check->eraseFromParent();
+    return site;
+  }
+
   void split_at_waits() {
     SmallVector<std::pair<CallInst*, kl_wait>, 16> waits;
     for (Instruction& instruction : instructions(body_))
       if (auto wait = wait_of(instruction)) waits.push_back({cast<CallInst>(&instruction), *wait});
     cut_.suspensions.emplace_back();
     for (auto& [call, wait] : waits) {
+      GlobalVariable* check_site = cut_.warps ? nullptr : take_check(*call);
       Suspension suspension = suspension_of(*call, wait);
+      suspension.check_site = check_site;
       suspension.resume = call->getParent()->splitBasicBlock(call->getNextNode(), "resume");
       if (!call->use_empty()) {
         const bool wide = call->getType()->isIntegerTy(64);

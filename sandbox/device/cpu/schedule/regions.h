@@ -16,6 +16,8 @@ struct Suspension {
   unsigned op = 0;    ///< kl_barrier_op or kl_warp_op.
   llvm::ConstantInt *mask = nullptr, *operand = nullptr;  ///< Where all lanes have the same.
   std::string place;                                      ///< "kernel.cu:12"
+  /// Check mode: the kl_site of a barrier that the block tells of, once for all of its threads.
+  llvm::GlobalVariable* check_site = nullptr;
 };
 
 struct Region {

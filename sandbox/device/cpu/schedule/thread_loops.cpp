@@ -99,6 +99,9 @@ class BlockFunction {
     seen_ = builder_.CreateAlloca(builder_.getInt64Ty(), nullptr, "seen");
     set_ = builder_.CreateAlloca(i32_, nullptr, "set");
     unset_ = builder_.CreateAlloca(i32_, nullptr, "unset");
+    checks_barriers_ = any_of(cut_.suspensions, [](const Suspension& at) { return at.check_site != nullptr; });
+    if (checks_barriers_)
+      latest_ = builder_.CreateAlloca(i32_, builder_.getInt32(unsigned(cut_.suspensions.size())), "latest");
     builder_.CreateStore(builder_.getInt32(0), answer_);
     builder_.CreateStore(block, builder_.CreateStructGEP(thread, thread_, ThreadField::block));
     counts_[0] = load_block_field(builder_, block, BlockField::ntid_x);
@@ -164,8 +167,14 @@ class BlockFunction {
     auto count = [&](unsigned axis) -> Value* {
       return kernel_.identical_along[axis] ? builder_.getInt32(1) : counts_[axis];
     };
+    StructType* thread = thread_type(run_.getContext());
+    auto set = [&](unsigned field, Value* value) {
+      builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
+    };
     Loop z = open_loop("z", count(2));
+    set(ThreadField::tid_z, z.index);
     Loop y = open_loop("y", count(1));
+    set(ThreadField::tid_y, y.index);
     Value* row = builder_.CreateMul(
         builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
         counts_[0], "", true, true);
@@ -182,12 +191,7 @@ class BlockFunction {
       builder_.CreateCondBr(builder_.CreateIsNull(ended), go, skip);
       builder_.SetInsertPoint(go);
     }
-    StructType* thread = thread_type(run_.getContext());
-    const std::pair<unsigned, Value*> ids[] = {{ThreadField::tid_x, x.index},
-                                               {ThreadField::tid_y, y.index},
-                                               {ThreadField::tid_z, z.index},
-                                               {ThreadField::linear, linear}};
-    for (auto& [field, value] : ids) builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
+    set(ThreadField::tid_x, x.index), set(ThreadField::linear, linear);
     SmallVector<Value*, 12> arguments = {thread_, frame_, stride_, wide, answer};
     arguments.append(parameters_.begin(), parameters_.end());
     Value* result = builder_.CreateCall(region.function, arguments);
@@ -199,6 +203,7 @@ class BlockFunction {
         bit = bit ? builder_.CreateSelect(builder_.CreateICmpEQ(reached, builder_.getInt32(region.exits[i])), mine, bit)
                   : mine;
       }
+      if (checks_barriers_) builder_.CreateStore(linear, builder_.CreateInBoundsGEP(i32_, latest_, reached));
       builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt64Ty(), seen_), bit), seen_);
     }
     if (some_end_early_ && region.exits[0] == 0 && several) {
@@ -225,11 +230,45 @@ class BlockFunction {
                          unset_);
   }
 
+  /// Check mode: all threads of the block that have not ended are at this barrier.
+  void tell_of_barrier(GlobalVariable& site) {
+    auto* values = cast<ConstantStruct>(site.getInitializer());
+    SmallVector<Constant*, 16> fields;
+    for (Use& field : values->operands()) fields.push_back(cast<Constant>(field));
+    constexpr unsigned kFlags = 6;  // Behind two pointers and four words.
+    static_assert(offsetof(kl_site, flags) == 2 * sizeof(void*) + 4 * sizeof(uint32_t));
+    fields[kFlags] = builder_.getInt32(uint32_t(cast<ConstantInt>(fields[kFlags])->getZExtValue()) | KL_SITE_ONCE);
+    Constant* once = ConstantStruct::get(values->getType(), fields);
+    auto* told =
+        new GlobalVariable(*run_.getParent(), once->getType(), false, GlobalValue::PrivateLinkage, once, "kl.site");
+    call_service(builder_, Service::check_barrier, {thread_, told});
+  }
+
+  /// Check mode: threads of the block are at several barriers; of each one thread tells.
+  void tell_of_divergence(const Region& region, Value* seen) {
+    for (size_t i = 0; i < region.exits.size(); ++i) {
+      GlobalVariable* site = cut_.suspensions[region.exits[i]].check_site;
+      if (!site) continue;
+      BasicBlock* tell = BasicBlock::Create(run_.getContext(), "tell", &run_);
+      BasicBlock* next = BasicBlock::Create(run_.getContext(), "told", &run_);
+      builder_.CreateCondBr(builder_.CreateIsNull(builder_.CreateAnd(seen, uint64_t(1) << i)), next, tell);
+      builder_.SetInsertPoint(tell);
+      Value* linear =
+          builder_.CreateLoad(i32_, builder_.CreateInBoundsGEP(i32_, latest_, builder_.getInt32(region.exits[i])));
+      builder_.CreateStore(linear,
+                           builder_.CreateStructGEP(thread_type(run_.getContext()), thread_, ThreadField::linear));
+      call_service(builder_, Service::check_barrier, {thread_, site});
+      builder_.CreateBr(next);
+      builder_.SetInsertPoint(next);
+    }
+  }
+
   void go_to(unsigned suspension) {
     if (suspension == 0) {
       builder_.CreateBr(end_);
       return;
     }
+    if (GlobalVariable* site = cut_.suspensions[suspension].check_site) tell_of_barrier(*site);
     const unsigned op = cut_.suspensions[suspension].op;
     if (op != KL_BARRIER_SYNC) {
       Value* set = builder_.CreateLoad(i32_, set_);
@@ -263,6 +302,7 @@ class BlockFunction {
       go_to(region.exits[i]);
     }
     builder_.SetInsertPoint(divergent);
+    if (checks_barriers_) tell_of_divergence(region, seen);
     call_service(builder_, Service::divergent, {run_.getArg(0), builder_.CreateGlobalString(places)});
     builder_.CreateUnreachable();
   }
@@ -274,11 +314,12 @@ class BlockFunction {
   Type* i32_ = nullptr;
   Value *thread_ = nullptr, *answer_ = nullptr, *seen_ = nullptr, *set_ = nullptr, *unset_ = nullptr;
   Value *frame_ = nullptr, *stride_ = nullptr, *ended_ = nullptr;
+  Value* latest_ = nullptr;  ///< Check mode: the latest thread that came to each suspension.
   Value* counts_[3] = {};
   SmallVector<Value*, 8> parameters_;
   std::vector<BasicBlock*> starts_;
   BasicBlock* end_ = nullptr;
-  bool some_end_early_ = false;
+  bool some_end_early_ = false, checks_barriers_ = false;
 };
 
 }  // namespace

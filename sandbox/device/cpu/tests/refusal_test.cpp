@@ -264,6 +264,7 @@ TEST(ContextLayout, IsTheSameForLlvmAndForC) {
   EXPECT_EQ(block->getElementOffset(BlockField::dynamic_shared), offsetof(kl_block, dynamic_shared));
   EXPECT_EQ(block->getElementOffset(BlockField::frame_stride), offsetof(kl_block, frame_stride));
   EXPECT_EQ(block->getElementOffset(BlockField::current), offsetof(kl_block, current));
+  EXPECT_EQ(block->getElementOffset(BlockField::shared_shadow), offsetof(kl_block, shared_shadow));
 }
 
 }  // namespace

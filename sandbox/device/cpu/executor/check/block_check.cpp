@@ -35,71 +35,35 @@ BlockCheck::BlockCheck(CheckedMemory& memory, const LaunchState& launch)
       dynamic_offset_((launch.kernel.static_shared_bytes + KL_SHARED_ALIGN - 1) / KL_SHARED_ALIGN * KL_SHARED_ALIGN),
       shared_bytes_(launch.launch.dynamic_shared_bytes ? dynamic_offset_ + launch.launch.dynamic_shared_bytes
                                                        : launch.kernel.static_shared_bytes),
-      shared_(shared_bytes_ / kGranule + 1) {}
+      shared_(shared_bytes_ / kGranule + 1) {
+  for (uint32_t thread = 0; thread < launch.threads; ++thread) place(thread);
+}
 
 void BlockCheck::begin(kl_block& block, uint64_t index) {
   if (block_) memory_.block_ended();
   block_ = &block;
+  block.moments = moments_.data(), block.shared_shadow = shared_.data();
   shared_begin_ = reinterpret_cast<uint64_t>(block.shared);
-  number_ = Moment::block_number(index);
+  number_ = Moment::block_number(index), passed_ = 0;
+  block.moment = Moment::of(0, passed_, 0, number_);
   std::memset(block.shared, kRubbish[index % std::size(kRubbish)], shared_bytes_);
-  for (uint32_t thread = 0; thread < launch_.threads; ++thread) {
+  for (uint32_t thread = 0; thread < launch_.threads && differ_; ++thread) {
     epochs_[thread] = 0;
     forget_lanes(thread);
     place(thread);
   }
+  differ_ = false;
   released_.fill(0), acquired_.fill(0);
   waits_.fill({});
   named_barriers_ = false;
 }
 
-/// Most accesses are in order by what their cells' bits say alone: they are noted here. False: examine() is to.
-[[gnu::always_inline]] inline bool BlockCheck::note(const kl_thread& thread, uint64_t address, uint64_t bytes,
-                                                    const kl_site& site) {
-  constexpr uint32_t kSpecial = KL_SITE_ACQUIRE | KL_SITE_RELEASE | KL_SITE_DYNAMIC;
-  if (!memory_.owns(site) || site.flags & kSpecial || (address | bytes) % kGranule || address & (site.align - 1) ||
-      site.written)
-    return false;
-  Cell* cell;
-  const bool shared = site.variable != nullptr;
-  if (shared) {
-    const uint64_t offset = address - shared_begin_ - site.shared_offset;
-    if (offset >= site.shared_bytes || offset + bytes > site.shared_bytes) return false;
-    cell = shared_.data() + (offset + site.shared_offset) / kGranule;
-  } else {
-    const uint64_t offset = address - site.begin;
-    if (offset >= site.bytes || offset + bytes > site.bytes) return false;
-    cell = static_cast<Cell*>(site.cells) + (address - site.begin / kGranule * kGranule) / kGranule;
-  }
-  const Access now(moments_[thread.linear], site.mark);
-  const bool writes = site.flags & KL_SITE_WRITE;
-  for (Cell* end = cell + bytes / kGranule; cell != end; ++cell) {
-    if (shared && (!cell->writer || cell->writer.block() != number_)) {
-      if (!writes) return false;
-      *cell = {};
-    }
-    if (!cell->writer.is_surely_before(now)) return false;
-    if (!writes) {
-      cell->note_read(now);
-      continue;
-    }
-    if (!cell->reader.is_surely_before(now) || !cell->other_reader.is_surely_before(now)) return false;
-    cell->note_write(now);
-  }
-  return true;
-}
-
 void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low,
                         uint64_t high) {
-  if (!note(thread, reinterpret_cast<uint64_t>(pointer), bytes, site)) examine(thread, pointer, bytes, site, low, high);
-}
-
-[[gnu::noinline]] void BlockCheck::examine(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site,
-                                           uint64_t low, uint64_t high) {
   if (bytes == 0) return;
   memory_.own(site);
   const auto address = reinterpret_cast<uint64_t>(pointer);
-  Current current{thread, site, address, bytes, low, high, Access(moments_[thread.linear], site.mark)};
+  Current current{thread, site, address, bytes, low, high, Access(block_->moment + moments_[thread.linear], site.mark)};
   if (address & (site.align - 1)) report(current, FindingKind::Misaligned, address);
   if (site.variable) {
     const bool dynamic = site.flags & KL_SITE_DYNAMIC;
@@ -114,14 +78,13 @@ void BlockCheck::access(const kl_thread& thread, const void* pointer, uint64_t b
       return report(current, FindingKind::OutOfBounds, address);
     }
   }
-  current.object = site.cells, current.object_begin = site.begin, current.written = site.written;
+  current.object = site.shadow, current.object_begin = site.begin, current.written = site.written;
   if (const uint64_t end = site.begin + site.bytes; address + bytes > end)
     return report(current, FindingKind::OutOfBounds, end);
   if (memory_.reads_plainly(site)) return;
   synchronise(current);
   const uint64_t first = site.begin / kGranule * kGranule;
-  auto* cells = static_cast<Cell*>(site.cells);
-  visit(current, cells, first);
+  visit(current, static_cast<Word*>(site.shadow), first);
   if (site.written && current.writes())
     std::memset(site.written + (address - first) / kGranule, 1,
                 (address + bytes - first + kGranule - 1) / kGranule - (address - first) / kGranule);
@@ -132,11 +95,23 @@ void BlockCheck::access_shared(Current& current, uint64_t begin, uint64_t size) 
   current.object_begin = shared_begin_ + begin;
   if (offset < begin || offset + current.bytes > begin + size)
     return report(current, FindingKind::OutOfBounds, current.address);
+  if (current.site.variable) remember(current.site, begin, size, current.bytes);
   synchronise(current);
   visit(current, shared_.data(), shared_begin_);
 }
 
-void BlockCheck::visit(const Current& current, Cell* cells, uint64_t first) {
+/// Where a shared variable and its shadow are; where several blocks are resident at once, as an offset in each.
+void BlockCheck::remember(kl_site& site, uint64_t begin, uint64_t size, uint64_t bytes) {
+  if (!memory_.is_quick(site, bytes) || begin % site.align != 0) return;
+  const bool several = launch_.kernel.mode == KL_MODE_FIBER;
+  const uint64_t cells = begin / kGranule * sizeof(Cell);
+  site.quick_begin = several ? begin : shared_begin_ + begin;
+  site.quick_shadow = reinterpret_cast<void*>(several ? cells : reinterpret_cast<uint64_t>(shared_.data()) + cells);
+  site.quick_count = (size - bytes) / site.align + 1;
+}
+
+template <class Shadow>
+void BlockCheck::visit(const Current& current, Shadow* shadow, uint64_t first) {
   const uint64_t begin = current.address - first, end = begin + current.bytes;
   for (uint64_t granule = begin / kGranule; granule * kGranule < end; ++granule) {
     const uint64_t at = granule * kGranule;
@@ -145,8 +120,17 @@ void BlockCheck::visit(const Current& current, Cell* cells, uint64_t first) {
     if (end < at + kGranule) bytes &= (1u << (end - at)) - 1;
     if (!current.writes() && current.written && !current.written[granule])
       report(current, FindingKind::Uninitialised, first + at);
-    look(current, cells[granule], current.access.of_bytes(bytes));
+    look(current, shadow[granule], current.access.of_bytes(bytes));
   }
+}
+
+void BlockCheck::look(const Current& current, Word& word, Access now) {
+  const bool plain = now.whole() && memory_.is_plain(current.site);
+  // What is in conflict with this read is so with the write, too.
+  if (plain && !current.writes() && !word.is_cell() && word.is_write() && word.access().is_same_moment(now)) return;
+  Cell cell = memory_.cell_of(word);
+  look(current, cell, now);
+  memory_.keep(word, cell, plain);
 }
 
 void BlockCheck::look(const Current& current, Cell& cell, Access now) {
@@ -208,10 +192,14 @@ bool BlockCheck::stores_what_is_there(const Current& current) const {
 }
 
 void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
+  if (site.flags & KL_SITE_ONCE) {
+    block_->moment = Moment::of(0, ++passed_, 0, number_);
+    return;
+  }
   const uint32_t me = thread.linear, epoch = epochs_[me];
   const Wait& wait = waits_[epoch % waits_.size()];
   if ((wait.epoch != epoch || wait.site != &site) && !meet(me, site)) return;
-  epochs_[me] = epoch + 1;
+  epochs_[me] = epoch + 1, differ_ = true;
   forget_lanes(me);
   place(me);
 }
@@ -236,6 +224,7 @@ void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
 void BlockCheck::join(uint32_t warp, uint32_t lanes) {
   std::array<uint8_t, KL_WARP_SIZE> all{};
   const uint32_t first = warp * KL_WARP_SIZE;
+  differ_ = true;
   for (uint32_t lane = 0; lane < KL_WARP_SIZE && lanes >> lane; ++lane) {
     if (!(lanes >> lane & 1)) continue;
     for (uint32_t i = 0; i < KL_WARP_SIZE; ++i) all[i] = std::max(all[i], seen_[first + lane][i]);

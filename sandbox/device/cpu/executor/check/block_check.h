@@ -15,7 +15,9 @@ class BlockCheck {
 
   /// A block begins. Its shared memory gets what no right kernel reads.
   void begin(kl_block& block, uint64_t index);
+  /// What lowered code has not noted by itself (devicelib/access_notes.h).
   void access(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low, uint64_t high);
+  /// Of one thread; of all that have not ended if the site is KL_SITE_ONCE.
   void barrier(const kl_thread& thread, kl_site& site);
   /// These lanes of a warp have met in one operation.
   void join(uint32_t warp, uint32_t lanes);
@@ -33,17 +35,17 @@ class BlockCheck {
     bool writes() const { return site.flags & KL_SITE_WRITE; }
   };
   void access_shared(Current& current, uint64_t begin, uint64_t size);
-  bool note(const kl_thread& thread, uint64_t address, uint64_t bytes, const kl_site& site);
-  void examine(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low,
-               uint64_t high);
-  void visit(const Current& current, Cell* cells, uint64_t first);
+  void remember(kl_site& site, uint64_t begin, uint64_t size, uint64_t bytes);
+  template <class Shadow>
+  void visit(const Current& current, Shadow* shadow, uint64_t first);
+  void look(const Current& current, Word& word, Access now);
   void look(const Current& current, Cell& cell, Access now);
   void write(const Current& current, Cell& cell, Access now);
   void read(const Current& current, Cell& cell, Access now);
   bool concurrent(const Current& current, Access before) const;
   void synchronise(const Current& current);
   bool stores_what_is_there(const Current& current) const;
-  void place(uint32_t thread) { moments_[thread] = Moment::of(thread, epochs_[thread], clocks_[thread], number_); }
+  void place(uint32_t thread) { moments_[thread] = Moment::of(thread, epochs_[thread], clocks_[thread], 0); }
   bool meet(uint32_t me, kl_site& site);
   void forget_lanes(uint32_t thread) {
     if (clocks_[thread] == 0) return;  // It has met none.
@@ -60,8 +62,10 @@ class BlockCheck {
   kl_block* block_ = nullptr;
   uint64_t shared_begin_ = 0;  ///< Address.
   uint32_t number_ = 0;
-  std::array<uint64_t, 1024> moments_;
-  std::array<uint32_t, 1024> epochs_;
+  uint32_t passed_ = 0;                  ///< Barriers that the block passed as a whole.
+  bool differ_ = false;                  ///< Some thread has passed barriers or warp operations by itself.
+  std::array<uint64_t, 1024> moments_;   ///< kl_block::moments.
+  std::array<uint32_t, 1024> epochs_{};  ///< Barriers that threads passed by themselves.
   std::array<uint8_t, 1024> clocks_{};
   /// [thread][lane]: what that lane of its warp did before this clock is ordered before what the thread does.
   std::array<std::array<uint8_t, KL_WARP_SIZE>, 1024> seen_{};

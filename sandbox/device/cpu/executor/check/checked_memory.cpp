@@ -25,13 +25,13 @@ CheckedMemory::CheckedMemory(CheckedExtents extents)
     Object& object = objects_.emplace_back();
     object.extent = std::move(extent);
     object.first = object.extent.begin / kGranule * kGranule;
-    if (object.extent.unwritten) object.written.resize(object.cell_bytes() / sizeof(Cell));
+    if (object.extent.unwritten) object.written.resize(object.granules());
   }
 }
 
 CheckedMemory::~CheckedMemory() {
   for (Object& object : objects_)
-    if (object.cells) munmap(object.cells, object.cell_bytes());
+    if (object.words) munmap(object.words, object.word_bytes());
 }
 
 bool CheckedMemory::begin_launch(uint64_t blocks) {
@@ -40,16 +40,16 @@ bool CheckedMemory::begin_launch(uint64_t blocks) {
   changed_ = trusts_ = false;
   for (Object& object : objects_) {
     object.changed = object.plainly_read = false;
-    if (object.cells) continue;
-    void* cells =
-        mmap(nullptr, object.cell_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (cells == MAP_FAILED) {
+    if (object.words) continue;
+    void* words =
+        mmap(nullptr, object.word_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (words == MAP_FAILED) {
       not_checked_ = "no memory for what is to be noted of " + std::to_string(object.extent.bytes >> 20) + " MiB of " +
                      object.extent.name;
       return false;
     }
-    (void)madvise(cells, object.cell_bytes(), MADV_HUGEPAGE);  // Fewer faults where the system has them.
-    object.cells = static_cast<Cell*>(cells);
+    (void)madvise(words, object.word_bytes(), MADV_HUGEPAGE);  // Fewer faults where the system has them.
+    object.words = static_cast<Word*>(words);
   }
   forget_accesses();
   const size_t numbers = std::min<uint64_t>(blocks, Moment::kMostBlocks) + 1;
@@ -59,19 +59,47 @@ bool CheckedMemory::begin_launch(uint64_t blocks) {
 
 void CheckedMemory::end_launch() {
   for (kl_site* site : sites_)
-    if (site) site->plain_count = 0;
+    if (site) site->quick_count = 0;
 }
 
 /// What sites remember of their objects is asked again.
 void CheckedMemory::trust_reads() {
   trusts_ = true;
   for (kl_site* site : sites_)
-    if (site) site->bytes = 0;
+    if (site && !site->variable) site->bytes = site->quick_count = 0;
 }
 
 void CheckedMemory::forget_accesses() {
   for (Object& object : objects_)
-    if (object.cells) madvise(object.cells, object.cell_bytes(), MADV_DONTNEED);
+    if (object.words) madvise(object.words, object.word_bytes(), MADV_DONTNEED);
+  cells_.clear(), free_cells_.clear(), taken_cells_ = 0;
+}
+
+uint64_t CheckedMemory::take_cell() {
+  if (!free_cells_.empty()) {
+    const uint64_t number = free_cells_.back();
+    free_cells_.pop_back();
+    return number;
+  }
+  if (taken_cells_ == cells_.size() * kCellsOfChunk) cells_.push_back(std::make_unique<Cell[]>(kCellsOfChunk));
+  return taken_cells_++;
+}
+
+Cell CheckedMemory::cell_of(Word word) const {
+  if (word.is_cell()) return cell(word.cell());
+  Cell cell;
+  (word.is_write() ? cell.writer : cell.reader) = word.access();
+  return cell;
+}
+
+void CheckedMemory::keep(Word& word, const Cell& now, bool plain) {
+  if (plain && !now.other_reader && !(now.writer && now.reader)) {
+    if (word.is_cell()) free_cells_.push_back(word.cell());
+    word = now.writer ? Word::of_write(now.writer) : Word::of_read(now.reader);
+    return;
+  }
+  if (!word.is_cell()) word = Word::of_cell(take_cell());
+  cell(word.cell()) = now;
 }
 
 bool CheckedMemory::find(kl_site& site, uint64_t address, uint64_t bytes) {
@@ -79,18 +107,20 @@ bool CheckedMemory::find(kl_site& site, uint64_t address, uint64_t bytes) {
   if (next == objects_.begin()) return false;
   Object& object = *std::prev(next);
   if (address - object.extent.begin >= object.extent.bytes) return false;
-  site.begin = object.extent.begin, site.bytes = object.extent.bytes, site.cells = object.cells;
+  site.begin = object.extent.begin, site.bytes = object.extent.bytes, site.shadow = object.words;
   site.written = object.written.empty() ? nullptr : object.written.data();
-  site.plain_count = 0;
+  site.quick_begin = site.begin, site.quick_count = 0, site.quick_shadow = object.words;
+  const uint64_t places =
+      site.bytes >= bytes && site.begin % site.align == 0 && !site.written ? (site.bytes - bytes) / site.align + 1 : 0;
   if (site.flags & KL_SITE_WRITE) {
     object.changed = changed_ = true;
     if (object.plainly_read && not_checked_.empty())
       not_checked_ = "it began to write to " + object.extent.name + " after other blocks had read it";
-  } else if (trusts_ && !object.changed && !site.written && is_listed(site) && site.bytes >= bytes &&
-             !(site.flags & (KL_SITE_STRONG | KL_SITE_VOLATILE | KL_SITE_ACQUIRE)) && site.begin % site.align == 0) {
-    site.plain_begin = site.begin, site.plain_count = (site.bytes - bytes) / site.align + 1;
+  } else if (trusts_ && !object.changed && is_plain(site) && places) {
+    site.quick_count = places, site.quick_shadow = nullptr;
     object.plainly_read = true;
   }
+  if (is_quick(site, bytes)) site.quick_count = places;
   return true;
 }
 
@@ -111,7 +141,7 @@ std::pair<std::string, uint64_t> CheckedMemory::nearest(uint64_t address) const 
 
 void CheckedMemory::number(kl_site& site) {
   const bool last = sites_.size() > Moment::kMostSites;
-  site.owner = number_, site.bytes = 0, site.plain_count = 0;
+  site.owner = number_, site.bytes = 0, site.quick_count = 0;
   site.mark = Access::mark(last ? 0 : uint32_t(sites_.size()), site.flags & KL_SITE_STRONG);
   if (!last) sites_.push_back(&site);
 }

@@ -12,6 +12,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "sandbox/device/cpu/block_context.h"
+#include "sandbox/device/cpu/lower/host/prepare.h"
 #include "sandbox/device/cpu/lower/services.h"
 
 namespace kernelift::cpu {
@@ -19,6 +20,8 @@ namespace kernelift::cpu {
 using namespace llvm;
 
 namespace {
+
+constexpr uint64_t kMostQuickBytes = 16;  // A vector; each granule of it is code of its own.
 
 bool is_barrier(const Instruction& instruction) {
   return is_service(instruction, Service::barrier) || is_service(instruction, Service::grid_sync) ||
@@ -123,44 +126,51 @@ class FunctionChecks {
     IRBuilder<> builder(&at);
     Value *low = builder.getInt64(0), *high = low;
     if (value && split(builder, *value, low, high)) flags |= KL_SITE_VALUE;
-    const CallInst* shared = shared_variable(objects);
+    // Of one offset functions that are not inlined cannot tell which kernel's variable it is.
+    const CallInst* marker = kernel_ ? shared_variable(objects) : nullptr;
+    const SharedVariable* shared = marker ? placed(*marker) : nullptr;
     Constant* site = site_of(at, shared, align, flags);
     Value* thread = DeviceModule::thread_of(function_);
     bytes = builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty());
-    constexpr uint32_t kFollowed = KL_SITE_WRITE | KL_SITE_STRONG | KL_SITE_VOLATILE | KL_SITE_ACQUIRE;
-    if (isa<ConstantInt>(bytes) && !shared && !(flags & kFollowed))
-      builder.CreateCall(plain_read(align), {thread, pointer, bytes, site});
+    const auto* size = dyn_cast<ConstantInt>(bytes);
+    Function* quick = size ? quick_check(size->getZExtValue(), align, shared, flags) : nullptr;
+    if (quick) builder.CreateCall(quick, {thread, pointer, site, low, high});
     else call_service(builder, Service::check_access, {thread, pointer, bytes, site, low, high});
   }
 
-  /// (thread, pointer, bytes, site): asks about a read only if the site does not say that it is in order. A function
-  /// that is inlined behind the scheduling of kernels, which so sees no branches that the source does not have.
-  Function* plain_read(Align align) {
-    const std::string name = "kl.plain_read." + std::to_string(align.value());
+  /// (thread, pointer, site, low, high): asks about an access only if it is not noted in place
+  /// (devicelib/access_notes.h); nullptr: none such can be. A function that is inlined behind the scheduling of
+  /// kernels, which so sees no branches that the source does not have.
+  Function* quick_check(uint64_t bytes, Align align, bool shared, uint32_t flags) {
+    constexpr uint32_t kTalks = KL_SITE_STRONG | KL_SITE_VOLATILE | KL_SITE_ACQUIRE | KL_SITE_RELEASE;
+    const bool writes = flags & KL_SITE_WRITE, granules = bytes % 4 == 0 && align.value() >= 4;
+    if (flags & kTalks || bytes == 0 || ((writes || shared) && (!granules || bytes > kMostQuickBytes))) return nullptr;
+    const std::string note = std::string("__kl_note_") + (shared ? "shared_" : "") + (writes ? "write" : "read");
+    const bool parts = !kernel_ || kernel_->mode == KL_MODE_FIBER || kernel_->in_warps;
+    const bool several = !kernel_ || kernel_->mode == KL_MODE_FIBER;
+    const std::string kind = several ? ".several." : parts ? ".parts." : ".";
+    const std::string name = note + kind + std::to_string(bytes) + "." + std::to_string(align.value());
     if (Function* known = module_.getFunction(name)) return known;
     LLVMContext& context = module_.getContext();
-    Type *pointer = PointerType::get(context, 0), *wide = Type::getInt64Ty(context);
-    auto* type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer, wide, pointer}, false);
+    Type *pointer = PointerType::get(context, 0), *wide = Type::getInt64Ty(context), *none = Type::getVoidTy(context);
+    auto* type = FunctionType::get(none, {pointer, pointer, pointer, wide, wide}, false);
     Function* made = Function::Create(type, GlobalValue::InternalLinkage, name, module_);
-    made->addFnAttr(Attribute::AlwaysInline);
+    made->addFnAttr(Attribute::NoInline);
+    made->addFnAttr(kInlineLate);
     made->addFnAttr(Attribute::NoUnwind);
     BasicBlock* entry = BasicBlock::Create(context, "entry", made);
     BasicBlock* asks = BasicBlock::Create(context, "asks", made);
     BasicBlock* done = BasicBlock::Create(context, "done", made);
     IRBuilder<> builder(entry);
-    auto field = [&](uint64_t offset) {
-      return builder.CreateLoad(wide, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), made->getArg(3), offset));
-    };
-    Value* offset =
-        builder.CreateSub(builder.CreatePtrToInt(made->getArg(1), wide), field(offsetof(kl_site, plain_begin)));
-    // Rotated, so that one that is misaligned is larger than any count.
-    Value* index = builder.CreateIntrinsic(Intrinsic::fshr, {wide}, {offset, offset, builder.getInt64(Log2(align))});
-    builder.CreateCondBr(builder.CreateICmpULT(index, field(offsetof(kl_site, plain_count))), done, asks,
-                         MDBuilder(context).createLikelyBranchWeights());
+    Value *thread = made->getArg(0), *at = made->getArg(1), *site = made->getArg(2), *size = builder.getInt64(bytes);
+    FunctionCallee noted =
+        module_.getOrInsertFunction(note, builder.getInt32Ty(), pointer, wide, wide, wide, pointer, wide, wide);
+    Value* is_noted =
+        builder.CreateCall(noted, {thread, builder.CreatePtrToInt(at, wide), size, builder.getInt64(align.value()),
+                                   site, builder.getInt64(parts), builder.getInt64(several)});
+    builder.CreateCondBr(builder.CreateIsNotNull(is_noted), done, asks, MDBuilder(context).createLikelyBranchWeights());
     builder.SetInsertPoint(asks);
-    Value* none = builder.getInt64(0);
-    call_service(builder, Service::check_access,
-                 {made->getArg(0), made->getArg(1), made->getArg(2), made->getArg(3), none, none});
+    call_service(builder, Service::check_access, {thread, at, size, site, made->getArg(3), made->getArg(4)});
     builder.CreateBr(done);
     builder.SetInsertPoint(done);
     builder.CreateRetVoid();
@@ -204,19 +214,17 @@ class FunctionChecks {
   }
 
   /// A kl_site; LLVM's default struct layout for the host is C's.
-  Constant* site_of(Instruction& at, const CallInst* marker, Align align, uint32_t flags) {
+  Constant* site_of(Instruction& at, const SharedVariable* variable, Align align, uint32_t flags) {
     LLVMContext& context = module_.getContext();
     auto wide = [&](uint64_t value) { return ConstantInt::get(Type::getInt64Ty(context), value); };
     auto word = [&](uint64_t value) { return ConstantInt::get(Type::getInt32Ty(context), value); };
-    // Of one offset functions that are not inlined cannot tell which kernel's variable it is.
-    const SharedVariable* variable = marker && kernel_ ? placed(*marker) : nullptr;
     if (variable && variable->dynamic) flags |= KL_SITE_DYNAMIC;
     const DebugLoc& line = at.getDebugLoc();
     Constant* none = ConstantPointerNull::get(PointerType::get(context, 0));
     Constant* site = ConstantStruct::getAnon(
         {text(place_of(at)), variable ? text(variable->name) : none, word(variable ? variable->offset : 0),
          word(variable ? variable->bytes : 0), word(line ? line.getCol() : 0), word(align.value()), word(flags),
-         wide(0), wide(0), wide(0), wide(0), none, none, wide(0), wide(0)});
+         wide(0), wide(0), wide(0), wide(0), none, none, wide(0), wide(0), none});
     return new GlobalVariable(module_, site->getType(), false, GlobalValue::PrivateLinkage, site, "kl.site");
   }
 

@@ -13,6 +13,8 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <algorithm>
 #include <set>
@@ -182,6 +184,20 @@ class JoinAccessGroups : public PassInfoMixin<JoinAccessGroups> {
   }
 };
 
+/// What stands at most accesses of a checked kernel is inlined when all else is done: it would make the work of every
+/// pass before several times larger, and gain little by it.
+class InlineLate : public PassInfoMixin<InlineLate> {
+ public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    for (Function& function : module) {
+      if (!function.hasFnAttribute(kInlineLate)) continue;
+      function.removeFnAttr(Attribute::NoInline);
+      function.addFnAttr(Attribute::AlwaysInline);
+    }
+    return PreservedAnalyses::all();
+  }
+};
+
 /// So are functions that use shared memory: an exchange within a warp is found in the kernel itself (warp_races.h).
 bool force_inlining_of_exchange(Module& module) {
   const std::set<Function*> users = users_of_shared_memory(module);
@@ -226,6 +242,13 @@ void optimize_for_host(Module& module, TargetMachine& machine, int level, bool v
                                       OptimizationLevel::O3};
   pipeline.builder().registerVectorizerStartEPCallback(
       [](FunctionPassManager& passes, OptimizationLevel) { passes.addPass(JoinAccessGroups()); });
+  pipeline.builder().registerOptimizerLastEPCallback(
+      [](ModulePassManager& passes, OptimizationLevel, ThinOrFullLTOPhase) {
+        passes.addPass(InlineLate());
+        passes.addPass(AlwaysInlinerPass());
+        passes.addPass(createModuleToFunctionPassAdaptor(EarlyCSEPass()));
+        passes.addPass(createModuleToFunctionPassAdaptor(SimplifyCFGPass()));
+      });
   pipeline.run(pipeline.builder().buildPerModuleDefaultPipeline(levels[std::clamp(level, 0, 3)]), module);
 }
 

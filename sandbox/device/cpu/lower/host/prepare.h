@@ -15,6 +15,9 @@ struct PrepareOptions {
 };
 void prepare(DeviceModule& device, llvm::TargetMachine& machine, const PrepareOptions& options = {});
 
+/// An attribute of functions: to be inlined behind all else that optimize_for_host() does. Until then noinline.
+inline constexpr const char* kInlineLate = "kl-inline-late";
+
 /// The host's own -O pipeline (vectorisers included), after kernels have become loops over threads.
 void optimize_for_host(llvm::Module& module, llvm::TargetMachine& machine, int level, bool vectorize);
 
