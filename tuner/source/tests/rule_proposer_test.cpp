@@ -25,7 +25,7 @@ std::string first_rule(const std::string& text, Bound bound) {
 
 TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
   const std::string sum =
-      "__global__ void k(float *y, float s, int n) {\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n"
+      "__global__ void k(float *y, float s, int n) {\n  y[n] = 0;\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n"
       "    all += expf(y[i]) / s;\n  y[0] = all;\n}\n";
   EXPECT_EQ(first_rule(sum, Bound::Latency), "rules/unroll");
   EXPECT_EQ(first_rule(sum, Bound::Compute), "rules/reciprocal");
