@@ -118,10 +118,10 @@ TEST(SplitK, LetsTheLastOneThatArrivesPutTogetherWhatIsStored) {
   EXPECT_EQ(split(kernel(kLoop + "  c[i] = s > 0 ? s : 0;\n")),
             kernel("  float s = 0;\n"
                    "  // Blocks along y share the iterations; the last one that arrives puts together what all found.\n"
-                   "  static float s_parts[16][32768];\n  static unsigned int arrived[32768];\n"
+                   "  static float s_parts[16][65536];\n  static unsigned int arrived[65536];\n"
                    "  const unsigned int thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
                    "  const unsigned int threads = gridDim.x * blockDim.x;\n"
-                   "  const unsigned int parts = threads <= 32768 ? gridDim.y : 1;\n"
+                   "  const unsigned int parts = threads <= 65536 ? gridDim.y : 1;\n"
                    "  if (blockIdx.y >= parts) return;\n"
                    "  for (int j = blockIdx.y; j < n; j += parts) s += a[i * n + j];\n"
                    "  if (parts > 1) {\n    s_parts[blockIdx.y][thread] = s;\n    __threadfence();\n"
@@ -158,7 +158,7 @@ TEST(SplitK, LetsTheLastBlockGoOnWhereItsThreadsWaitForEachOther) {
   EXPECT_EQ(split(kernel("  if (i >= n) return;\n" + kLoop + rest)), "") << "not all threads arrive";
 }
 
-TEST(SplitK, LeavesLoopsThatRunOftenOrAfterWrites) {
+TEST(SplitK, LeavesLoopsThatRunOftenOrAfterWritesOrWhereBlocksWaitForEachOther) {
   for (const char* body :
        {"  for (int r = 0; r < 4; ++r) {\n    float s = 0;\n    for (int j = 0; j < n; ++j) s += a[j];\n"
         "    c[r] = s;\n  }\n",
@@ -167,8 +167,12 @@ TEST(SplitK, LeavesLoopsThatRunOftenOrAfterWrites) {
         "    c[i] = 0;\n  }\n",
         "  if (i < n) {\n    float s = 0;\n    for (int j = 0; j < n; ++j) s += a[j];\n    c[i] = s;\n  }\n"
         "  count[i] += 1;\n",
-        "  float s = 0;\n  for (int j = 0; j < 20; ++j) s += a[j];\n  c[i] = s;\n"})
+        "  float s = 0;\n  for (int j = 0; j < 20; ++j) s += a[j];\n  c[i] = s;\n",
+        "  while (*(volatile int *)count < 1) {}\n  float s = 0;\n  for (int j = 0; j < n; ++j) s += a[j];\n"
+        "  c[i] = s;\n"})
     EXPECT_EQ(split(kernel(body)), "") << body;
+  const std::string shared = split(kernel(kLoop + "  c[i] = s;\n"));
+  EXPECT_EQ(split(shared), "") << "blocks that tell each other something";
   RuleContext many = facts(512, 256);
   EXPECT_EQ(after("split_k", kernel(kLoop + "  c[i] = s;\n"), k16, 0, many), "") << "too much to keep";
   EXPECT_NE(after("split_k", kernel(kLoop + "  c[i] = s;\n"), {{"blocks", 4}}, 0, many), "");

@@ -36,7 +36,23 @@ bool uses_shared_memory(const clang::Stmt* root) {
   return found;
 }
 
-/// Statements between which and others the order of blocks cannot be followed.
+constexpr uint64_t kMostGrowth = 4;  ///< Of launches, beyond the recorded ones, whose sums are shared, too.
+
+/// Blocks may wait for each other there: by a fence, a flag. More of them than run at once would wait for ever.
+bool waits_for_blocks(const clang::Stmt* root) {
+  bool found = false;
+  walk(root, [&](const clang::Stmt* inner) {
+    auto* value = llvm::dyn_cast<clang::Expr>(inner);
+    auto* call = llvm::dyn_cast<clang::CallExpr>(inner);
+    auto* callee = call ? call->getDirectCallee() : nullptr;
+    found |= (value && value->getType().isVolatileQualified()) ||
+             (callee && callee->getIdentifier() && callee->getName().starts_with("__threadfence"));
+    return !found;
+  });
+  return found;
+}
+
+/// Statements of which it is not known where they lead.
 bool has_jumps(const clang::Stmt* root) {
   bool found = false;
   walk(root, [&](const clang::Stmt* inner) {
@@ -217,7 +233,8 @@ std::optional<LastArrival> Arrival::made() {
   }
   auto* body = kernel_->getBody();
   if (most * static_cast<uint64_t>(blocks_) > kMostKept || has_few_iterations(source_, loop_, 2 * blocks_) ||
-      has_jumps(body) || !only_reads_before())
+      has_jumps(body) || !only_reads_before() ||
+      std::ranges::any_of(source_.functions(), [](auto* function) { return waits_for_blocks(function->getBody()); }))
     return std::nullopt;
   whole_block_ = has_barrier(body) || uses_shared_memory(body);
   if ((whole_block_ && !all_threads_arrive()) || !read_targets() || !number_threads(last.premises)) return std::nullopt;
@@ -231,7 +248,8 @@ std::optional<LastArrival> Arrival::made() {
   auto header = share_iterations(source_, loop_, counted, (wide ? "(int)blockIdx." : "blockIdx.") + axis,
                                  wide ? "(int)" + parts_ : parts_);
   if (!begin || !end || !header || !source_.first_on_line(begin->begin)) return std::nullopt;
-  const std::string indent = source_.indentation(begin->begin), room = std::to_string(most);
+  const std::string indent = source_.indentation(begin->begin),
+                    room = std::to_string(std::min(kMostGrowth * most, kMostKept / blocks_));
   std::string declared, resets;
   for (auto& target : targets_) {
     declared +=
