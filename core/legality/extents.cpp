@@ -14,6 +14,18 @@ using Access = KernelModel::Access;
 /// The condition under which an access breaks a rule, given its offset in isl's notation; empty: never.
 using Broken = std::function<std::string(const Access&, InstanceText&)>;
 
+/// A product of a block's position is a number of its own in isl's sets, which tells nothing of the position. Empty:
+/// the sizes do not depend on one.
+std::string product_of_positions(const Setting& setting, const isl::set& sizes) {
+  for (auto& [name, product] : setting.parameters) {
+    const int place = isl_set_find_dim_by_name(sizes.get(), isl_dim_param, name.c_str());
+    if (!product.as_variable() && product.uses_any({"bid.x", "bid.y", "bid.z"}) && place >= 0 &&
+        isl_set_involves_dims(sizes.get(), isl_dim_param, static_cast<unsigned>(place), 1) != isl_bool_false)
+      return setting.shown(product);
+  }
+  return "";
+}
+
 std::optional<Findings> broken(Setting& setting, const Side& side, const std::string& whether, const std::string& does,
                                const Broken& condition) {
   Findings found;
@@ -47,6 +59,8 @@ std::optional<Findings> broken(Setting& setting, const Side& side, const std::st
     if (bad == "1 = 1") unknown("its index " + setting.shown(access.offset));
     else if (!text.exact()) unknown(text.reason());
     else if (text.uses_terms()) unknown("a value in memory");
+    else if (auto product = product_of_positions(setting, parameters); !product.empty())
+      unknown(product + ", which is not affine");
     else
       found.wrong.push_back(
           {parameters, std::string("a thread ") + word(access.kind) + " " + does + " " + name + at_line(access.line),

@@ -134,6 +134,9 @@ class Comparison {
     for (auto& one : *theirs)
       if (one.access().kind != Access::Kind::Load) writes_ = writes_.unite(one.elements().params());
     const size_t subscripts = shape.strides.size();
+    // What no other kernel can see does not have to hold what the original would leave there.
+    if (!object.original && candidate_.model.objects[*object.candidate].own)
+      return compare_conflicts(*theirs, *ours, subscripts, name);
     auto covered = [&](const std::vector<Touch>& touched, const std::vector<Touch>& allowed, const char* which,
                        bool ours) {
       return note(uncovered(setting_, touched, allowed, subscripts, {name, which, ours}));

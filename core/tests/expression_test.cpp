@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "core/model/launch/rounding_up.h"
 #include "core/tests/expression_literal.h"
 
 namespace kernelift {
@@ -108,7 +109,52 @@ TEST(Expression, SimplifiesTheArithmeticOfLaunches) {
   EXPECT_EQ(simplified("1 * (block_x * block_y) + 0"), "512");
   EXPECT_EQ(simplified("gx * 4 / 2"), "gx * 2");
   EXPECT_EQ(simplified("gx / 2 * 2"), "gx / 2 * 2");
+  EXPECT_EQ(simplified("gx + 64 - 1 + 2"), "gx + 65");
+  EXPECT_EQ(simplified("gx - 3 + 3"), "gx");
   EXPECT_EQ(simplified("block_x > 8 ? gx : gy"), "gx");
+}
+
+TEST(Expression, RoundsUpOnceWhereItWasRoundedSeveralTimes) {
+  auto once = [](const char* text) { return rounded_up_once(*Expression::parse(text)).text(); };
+  EXPECT_EQ(once("(((n + 7) / 8) + 7) / 8"), "ceil_div(n, 64)");
+  EXPECT_EQ(once("ceil_div((n + 256 - 1) / 256, 4)"), "ceil_div(n, 1024)");
+  EXPECT_EQ(once("ceil_div((n + B - 1) / B, 4)"), "ceil_div(n, B * 4)");
+  EXPECT_EQ(once("(B - 1 + n) / B"), "ceil_div(n, B)");
+  EXPECT_EQ(once("(w * h + (B - 1)) / B * 16"), "ceil_div(w * h, B) * 16");
+  EXPECT_EQ(once("(n + 3 + 63) / 64"), "ceil_div(n + 3, 64)");
+  EXPECT_EQ(once("n / 8 / (4 * 1)"), "n / 32");
+  EXPECT_EQ(once("(n + 66) / 64"), "ceil_div(n + 3, 64)");
+  EXPECT_EQ(once("(n + 6) / 8"), "(n + 6) / 8");
+  EXPECT_EQ(once("(n - 2 + 63) / 64"), "(n + 61) / 64") << "n may be 0";
+  EXPECT_EQ(once("ceil_div(n / 64, 4)"), "ceil_div(n / 64, 4)");
+  EXPECT_EQ(once("(n - 1) / 8 + 1"), "(n - 1) / 8 + 1");
+}
+
+TEST(Expression, RoundedUpOnceHasTheSameValueForSizes) {
+  std::mt19937 random(17);
+  const char* const forms[] = {"(%s + %d - 1) / %d", "(%s + c - 1) / c", "ceil_div(%s, %d)", "%s / %d",
+                               "(%s - 1) / %d + 1",  "%s * %d",          "(%s + %d) / 3",    "(c - 1 + %s) / c"};
+  int compared = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text = random() % 2 ? "a" : "(a + b * 2)";
+    for (unsigned depth = 1 + random() % 3; depth > 0; --depth) {
+      char made[200];
+      const int divisor = 1 + static_cast<int>(random() % 9);
+      std::snprintf(made, sizeof made, forms[random() % std::size(forms)], ("(" + text + ")").c_str(), divisor,
+                    divisor);
+      text = made;
+    }
+    auto parsed = Expression::parse(text);
+    if (!parsed.ok()) continue;
+    Bindings sizes{{"a", random() % 300}, {"b", random() % 20}, {"c", random() % 6}};
+    auto value = parsed->evaluate(sizes);
+    if (!value.ok()) continue;
+    auto once = rounded_up_once(*parsed), simple = parsed->simplified();
+    ASSERT_EQ(*once.evaluate(sizes), *value) << text << " as " << once.text();
+    ASSERT_EQ(*simple.evaluate(sizes), *value) << text << " as " << simple.text();
+    ++compared;
+  }
+  EXPECT_GT(compared, 2000);
 }
 
 TEST(Expression, SimplifiedHasTheSameValue) {

@@ -85,15 +85,27 @@ bool is_overloaded(const FunctionTemplateDecl* pattern) {
                       [&](auto* other) { return other->getCanonicalDecl() != pattern->getCanonicalDecl(); });
 }
 
-/// The number that stands for the argument in the text of a launch; null: anything else does.
-const IntegerLiteral* number_at(const DeclRefExpr* named, size_t index) {
+/// The argument in the text of a launch; null: it has none of its own, or a macro spells it.
+const Expr* text_at(const DeclRefExpr* named, size_t index) {
   if (!named || !named->hasExplicitTemplateArgs() || index >= named->getNumTemplateArgs()) return nullptr;
   auto& argument = named->template_arguments()[index];
   if (argument.getArgument().getKind() != TemplateArgument::Expression) return nullptr;
   const Expr* text = argument.getSourceExpression()->IgnoreParenImpCasts();
   if (auto* constant = llvm::dyn_cast<ConstantExpr>(text)) text = constant->getSubExpr()->IgnoreParenImpCasts();
-  auto* number = llvm::dyn_cast<IntegerLiteral>(text);
-  return number && !number->getBeginLoc().isMacroID() ? number : nullptr;
+  return text->getBeginLoc().isMacroID() ? nullptr : text;
+}
+
+/// The number that stands for the argument in the text of a launch; null: anything else does.
+const IntegerLiteral* number_at(const DeclRefExpr* named, size_t index) {
+  return llvm::dyn_cast_or_null<IntegerLiteral>(text_at(named, index));
+}
+
+/// The constant of a file that stands there; null: anything else does.
+const VarDecl* constant_at(const DeclRefExpr* named, size_t index) {
+  auto* name = llvm::dyn_cast_or_null<DeclRefExpr>(text_at(named, index));
+  auto* variable = name ? llvm::dyn_cast<VarDecl>(name->getDecl()) : nullptr;
+  return variable && variable->isFileVarDecl() && !variable->isStaticDataMember() ? variable->getCanonicalDecl()
+                                                                                  : nullptr;
 }
 
 bool sizes_block(const LaunchSite& site, int64_t value) {
@@ -137,6 +149,11 @@ std::vector<FoundArgument> find_arguments(const ParsedUnit& unit, const SourceIt
     if (!parameter || !value || parameter->getName().empty() || in_signature(pattern, parameter) ||
         selects_cases(pattern, parameter))
       continue;
+    if (auto* constant = constant_at(own[0]->named, i);
+        constant && std::ranges::all_of(own, [&](auto* one) { return constant_at(one->named, i) == constant; })) {
+      found.push_back({{}, parameter->getCanonicalDecl()->getLocation(), constant, i});
+      continue;
+    }
     auto spells = [&](auto* launch) {
       auto* number = number_at(launch->named, i);
       return number && number->getValue() == static_cast<uint64_t>(*value) && unit.is_user(number->getBeginLoc());
@@ -151,7 +168,7 @@ std::vector<FoundArgument> find_arguments(const ParsedUnit& unit, const SourceIt
     argument.knob.value = *value;
     argument.knob.value_range = unit.range(extent->first.file, extent->first.offset, extent->second);
     argument.knob.in_kernel = true, argument.knob.in_geometry = sizes_block(own[0]->site, *value);
-    argument.parameter = parameter->getCanonicalDecl()->getLocation();
+    argument.parameter = parameter->getCanonicalDecl()->getLocation(), argument.index = i;
     found.push_back(std::move(argument));
   }
   return found;

@@ -1,5 +1,6 @@
-// Integers that launches give to a kernel's template as numbers, `scale<float, 128><<<n / 128, 128>>>(…)`: knobs of
-// that instance. None is
+// Integers that launches give to a kernel's template: as numbers, `scale<float, 128><<<n / 128, 128>>>(…)`, which are
+// knobs of that instance; or by the name of a constant, `scale<float, BLOCK><<<n / BLOCK, BLOCK>>>(…)`, which is the
+// knob, with all that use it. None is
 //   - an argument that a launch of the instance spells otherwise, or that a launch gives to several instances;
 //   - one on which the kernel's parameters depend, which callers fill;
 //   - one that the kernel's text compares with values, to select a case;
@@ -14,8 +15,10 @@
 namespace kernelift::extractor {
 
 struct FoundArgument {
-  Knob knob;  ///< `value_range` at the first launch; `kernels` left empty.
+  Knob knob;  ///< Of a number: `value_range` at the first launch; `kernels` left empty.
   clang::SourceLocation parameter;
+  const clang::VarDecl* constant = nullptr;  ///< That all launches name; then there is no `knob`.
+  size_t index = 0;                          ///< Of the template's arguments.
 };
 
 /// The closure is the kernel's.

@@ -58,13 +58,15 @@ class KnobTable {
     add(std::move(knob), kernel, geometry, literal->getLocation());
   }
 
-  void constant(const VarDecl* variable, const std::string& kernel, bool geometry) {
+  /// `place`: by which KnobUses identifies it, where the kernel names it otherwise.
+  void constant(const VarDecl* variable, const std::string& kernel, bool geometry,
+                std::optional<SourceLocation> place = std::nullopt) {
     bool fixed = variable->isConstexpr() || variable->getType().isConstQualified();
     auto type = variable->getType();
     if (!fixed || belongs_to_type(variable) || !type->isIntegerType() || type->isBooleanType()) return;
     const Expr* init = variable->getAnyInitializer();
     if (!init || variable->hasAttr<CUDASharedAttr>()) return;
-    literal(variable, constant_name(variable), init, kernel, geometry);
+    literal(variable, constant_name(variable), init, kernel, geometry, place);
   }
 
   void enumerator(const EnumConstantDecl* constant, const std::string& kernel, bool geometry) {
@@ -73,6 +75,7 @@ class KnobTable {
   }
 
   void argument(const FoundArgument& found, const std::string& kernel) {
+    if (found.constant) return constant(found.constant, kernel, false, found.parameter);
     for (bool geometry : {false, true})
       if (!geometry || found.knob.in_geometry) add(found.knob, kernel, geometry, found.parameter);
   }
@@ -107,7 +110,7 @@ class KnobTable {
     return value.ok() ? std::optional(*value) : std::nullopt;
   }
   void literal(const ValueDecl* constant, const std::string& name, const Expr* init, const std::string& kernel,
-               bool geometry) {
+               bool geometry, std::optional<SourceLocation> place = std::nullopt) {
     init = init->IgnoreParenImpCasts();
     if (auto* constant = llvm::dyn_cast<ConstantExpr>(init)) init = constant->getSubExpr()->IgnoreParenImpCasts();
     if (auto* list = llvm::dyn_cast<InitListExpr>(init); list && list->getNumInits() == 1)
@@ -119,7 +122,7 @@ class KnobTable {
     Knob knob;
     knob.name = name, knob.value = static_cast<int64_t>(number->getValue().getZExtValue());
     knob.value_range = unit_.range(extent->first.file, extent->first.offset, extent->second);
-    add(std::move(knob), kernel, geometry, constant->getCanonicalDecl()->getLocation(), constant);
+    add(std::move(knob), kernel, geometry, place.value_or(constant->getCanonicalDecl()->getLocation()), constant);
   }
   void add(Knob knob, const std::string& kernel, bool geometry, SourceLocation place,
            const ValueDecl* constant = nullptr) {

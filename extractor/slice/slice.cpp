@@ -48,14 +48,34 @@ std::string instantiation_of(const ParsedUnit& unit, const clang::FunctionDecl* 
   return line + ");";
 }
 
-/// The kernel's name in its instantiation, with a constant for each argument that is a knob, and their definitions.
+/// Arguments of the kernel's template that launches give by the name of a constant that is a knob, by their numbers.
+std::map<size_t, const clang::VarDecl*> named_arguments(const ParsedUnit& unit, const SourceItems& items,
+                                                        const clang::FunctionDecl* kernel,
+                                                        const std::vector<Knob>& knobs) {
+  std::map<size_t, const clang::VarDecl*> named;
+  for (auto& found :
+       find_arguments(unit, items, kernel, close_over(unit, items, kernel), find_launches(unit, items).launches))
+    if (found.constant && std::ranges::any_of(knobs, [&](auto& knob) {
+          return knob.name == constant_name(found.constant) && knob.value == argument_value(kernel, found.index);
+        }))
+      named[found.index] = found.constant;
+  return named;
+}
+
+/// The kernel's name in its instantiation, with a constant for each argument that is a knob, and their definitions, but
+/// those of the application's own constants, which are `named`.
 std::pair<std::string, std::string> with_constants(const ParsedUnit& unit, const clang::FunctionDecl* kernel,
-                                                   const std::vector<Knob>& knobs) {
+                                                   const std::vector<Knob>& knobs,
+                                                   const std::map<size_t, const clang::VarDecl*>& named) {
   std::string name = spelled_name(unit, kernel), definitions;
   auto* pattern = kernel->getPrimaryTemplate();
   const auto arguments = template_arguments(name);
   if (!pattern || pattern->getTemplateParameters()->size() != arguments.size()) return {name, ""};
   for (size_t i = arguments.size(); i-- > 0;) {
+    if (auto own = named.find(i); own != named.end()) {
+      name.replace(arguments[i].begin, arguments[i].end - arguments[i].begin, constant_name(own->second));
+      continue;
+    }
     auto* parameter = pattern->getTemplateParameters()->getParam(static_cast<unsigned>(i));
     const std::string constant = argument_constant(kernel->getNameAsString(), parameter->getNameAsString());
     const auto value = argument_value(kernel, i);
@@ -106,7 +126,9 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, const std::vector
   if (at == kernels.end()) return;
   parsed.found = true;
   parsed.expression = at->kernel.name;
-  const auto [name, constants] = with_constants(unit, at->function, knobs);
+  const auto named = at->function->getPrimaryTemplate() ? named_arguments(unit, items, at->function, knobs)
+                                                        : std::map<size_t, const clang::VarDecl*>();
+  const auto [name, constants] = with_constants(unit, at->function, knobs, named);
   parsed.instantiation = instantiation_of(unit, at->function, name);
   auto append_instantiation = [&](SliceText& text) {
     if (parsed.instantiation.empty()) return;
@@ -116,7 +138,9 @@ void take(const ParsedUnit& unit, const ScannedKernel& wanted, const std::vector
   };
   parsed.main_text = unit.text(unit.sources.getMainFileID()).str();
   for (bool every : {false, true}) {
-    Closure closure = close_over(unit, items, at->function, {every});
+    ClosureOptions options{every};
+    for (auto& [index, constant] : named) options.constants.insert(constant);
+    Closure closure = close_over(unit, items, at->function, options);
     if (!every) {
       for (auto* variable : closure.variables)
         if (variable->getType().isConstant(unit.context)) parsed.constants.push_back(mangled_name(unit, variable));

@@ -91,6 +91,7 @@ class Walker : public DynamicRecursiveASTVisitor {
 
   void run(const FunctionDecl* kernel) {
     use(kernel);
+    for (auto* constant : options_.constants) use(constant);
     // A using-directive is taken when its namespace is used; it may make further namespaces used, hence the outer loop.
     do {
       while (!work_.empty() || !fresh_items_.empty()) step();

@@ -44,6 +44,7 @@ struct Closure {
 
 struct ClosureOptions {
   bool every_specialisation = false;  ///< Take all specialisations of a template, not only those seen chosen.
+  std::set<const clang::VarDecl*> constants = {};  ///< That are needed besides what the kernel's text names.
 };
 
 Closure close_over(const ParsedUnit& unit, const SourceItems& items, const clang::FunctionDecl* kernel,

@@ -108,6 +108,37 @@ TEST_F(ArgumentEdit, IsRefusedForAnInstanceThatNoKnobExplains) {
   EXPECT_NE(planned().find("would have to name another kernel"), std::string::npos) << planned();
 }
 
+TEST_F(ArgumentEdit, ChangesTheConstantThatLaunchesName) {
+  write("src/k.cu",
+        "constexpr int BLOCK = 128;\n" + lines_ +
+            "void host(float* a, int n) { scale<float, BLOCK><<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(a, n); }\n");
+  Mep& mep = request.mep;
+  Candidate& candidate = request.candidate;
+  mep.knobs = {{"BLOCK", 128, {"src/k.cu", 22, 25, 1, 1}, false, true, true, {"1234abcd", "5678abcd"}}};
+  mep.launches.resize(1);
+  LaunchSite& site = mep.launches[0];
+  const std::string text = "constexpr int BLOCK = 128;\n" + lines_;
+  const size_t begin = text.size() + std::string("void host(float* a, int n) { ").size();
+  const size_t grid = begin + std::string("scale<float, BLOCK><<<").size(), block = grid + 26;
+  site.range = {"src/k.cu", begin, block + 8, 6, 6}, site.kernel_range = {"src/k.cu", begin, grid - 3, 6, 6};
+  site.grid_range = {"src/k.cu", grid, block - 2, 6, 6}, site.block_range = {"src/k.cu", block, block + 5, 6, 6};
+  site.grid[0] = "(n + BLOCK - 1) / BLOCK"_e, site.block[0] = "BLOCK"_e;
+  request.original =
+      "constexpr int BLOCK = 128;\n" + lines_ + "template __global__ void ::scale<float, BLOCK>(float *, int);\n";
+  mep.origins.clear();
+  for (uint32_t line = 1; line <= 5; ++line) mep.origins.push_back({"src/k.cu", line});
+  mep.origins.resize(6);
+  candidate.source = request.original;
+  candidate.source.replace(candidate.source.find("128"), 3, "64");
+  candidate.values = {{"BLOCK", 64}};
+  candidate.launches[0].grid[0] = "ceil_div(gx * 128, BLOCK)"_e, candidate.launches[0].block[0] = "BLOCK"_e;
+  EXPECT_EQ(planned(),
+            "constexpr int BLOCK = 64;\n" + lines_ +
+                "void host(float* a, int n) { scale<float, BLOCK><<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(a, n); }\n");
+  candidate.launches[0].kernel = "scale<float, 32>";
+  EXPECT_NE(planned().find("would have to name another kernel"), std::string::npos) << planned();
+}
+
 TEST(TemplateArguments, AreThoseAtTheEndOfAName) {
   auto list = [](const std::string& name) {
     std::string all;

@@ -110,7 +110,7 @@ struct GuardedLaunch : Launch {
 
 TEST(LaunchEdit, AsksThePremiseInTheLaunchsOwnWordsAndElseLaunchesAsBefore) {
   EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "(count - 1) % 256 >= 192").result(),
-            "<<<(((long long)(n) - 1) % 256 >= 192) ? (((n + 63) / 64) + 3) / 4 : (n + 63) / 64, "
+            "<<<(((long long)(n) - 1) % 256 >= 192) ? (n + 255) / 256 : (n + 63) / 64, "
             "(((long long)(n) - 1) % 256 >= 192) ? 256 : 64>>>");
 }
 
@@ -124,7 +124,7 @@ TEST(LaunchEdit, GivesBothSidesOfAPremiseOneType) {
 
 TEST(LaunchEdit, AsksForTheGridThatWasWritten) {
   EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "gridDim.x % 4 == 0").result(),
-            "<<<((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? (((n + 63) / 64) + 3) / 4 : (n + 63) / 64, "
+            "<<<((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? (n + 255) / 256 : (n + 63) / 64, "
             "((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? 256 : 64>>>");
 }
 
@@ -184,6 +184,20 @@ TEST(LaunchEdit, KeepsAOneDimensionalGridOneDimensional) {
   l.mep.instances[0].geometry = {{8, 1, 1}, {256, 1, 1}, 0, false};
   l.grid("ceil_div(gx, 4)");
   EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 3) / 4, 256>>>");
+}
+
+TEST(LaunchEdit, RoundsUpOnceAfterSeveralChanges) {
+  Launch l("((n + 7) / 8 + 7) / 8", "64");
+  l.site.grid[0] = "((n + 7) / 8 + 7) / 8"_e;
+  l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+  l.grid("ceil_div(gx, 2)");
+  EXPECT_EQ(l.result(), "<<<(n + 127) / 128, 64>>>");
+  Launch wide("((size_t)w * h + 63) / 64", "64");
+  wide.site.grid[0] = "(w * h + 63) / 64"_e;
+  wide.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+  wide.grid("ceil_div(gx, 2)");
+  EXPECT_EQ(wide.result(), "<<<((((size_t)w * h + 63) / 64) + 1) / 2, 64>>>")
+      << "the cast is no part of the expression";
 }
 
 TEST(LaunchEdit, ReusesTheArgumentsOfADim3) {
@@ -292,7 +306,7 @@ TEST(LaunchEdit, WritesTheRemainingFactorOfAGridThatFollowsAChangedKnob) {
   l.block("BLOCK");
   EXPECT_EQ(l.result(), "<<<((n + BLOCK - 1) / BLOCK) * 32, BLOCK>>>");
   l.grid("ceil_div(ceil_div(gx * 64, BLOCK), 4)");
-  EXPECT_EQ(l.result(), "<<<(((n + BLOCK - 1) / BLOCK) + 3) / 4, BLOCK>>>");
+  EXPECT_EQ(l.result(), "<<<(n + BLOCK * 4 - 1) / (BLOCK * 4), BLOCK>>>");
   l.grid("gx * 2");
   EXPECT_NE(l.result().find("it is not known whether to the verified value (gx * 2)"), std::string::npos) << l.result();
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/source/rules/own_lines.h"
+#include "tuner/source/rules/for_loops.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -94,21 +94,21 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
                      source.error().message.substr(0, 200));
     return place->second;
   }
-  // Lines are split only for rules that find nothing in the text as it is, so that patches contain no needless changes.
   RuleContext facts = facts_.launched_as(trial.candidate);
   if (trial.candidate.tier == "baseline")
     facts.declined = [&](const Rule& rule, const std::string& sentence) {
       declined_.insert(std::string(rule.name) + " of " + sentence);
     };
-  auto lines = on_own_lines(*source, facts.kernel);
-  auto split = lines ? parse(*lines) : Result<KernelSource>(usage_error("not needed"));
-  auto text = lines ? std::make_shared<const std::string>(*lines) : nullptr;
+  auto usual = UsualForm::of(*source, facts.kernel, arguments_);
+  auto split = usual ? parse(usual->text) : Result<KernelSource>(usage_error("not needed"));
+  auto text = usual ? std::make_shared<const std::string>(usual->text) : nullptr;
   for (auto* rule : all_rules()) {
     if (std::ranges::find(without_, rule->name) != without_.end()) continue;
-    auto found = opportunities(*rule, *source, facts);
-    const bool in_split = found.empty() && split.ok();
-    if (in_split) found = opportunities(*rule, *split, facts);
-    for (auto& opportunity : found) place->second.push_back({rule, std::move(opportunity), in_split ? text : nullptr});
+    const auto found = opportunities(*rule, *source, facts);
+    for (auto& opportunity : found) place->second.push_back({rule, opportunity, nullptr});
+    if (!split.ok()) continue;
+    for (auto& opportunity : usual->further(*rule, *split, facts, found))
+      place->second.push_back({rule, std::move(opportunity), text});
   }
   return place->second;
 }
@@ -180,9 +180,9 @@ std::optional<Candidate> RuleProposer::repeat(const Candidate& base, const Step&
   auto source = parse(base.source);
   if (!source.ok()) return std::nullopt;
   if (auto made = made_in(*source)) return made;
-  auto lines = on_own_lines(*source, facts.kernel);
-  if (!lines) return std::nullopt;
-  source = parse(*lines);
+  auto usual = UsualForm::of(*source, facts.kernel, arguments_);
+  if (!usual) return std::nullopt;
+  source = parse(usual->text);
   return source.ok() ? made_in(*source) : std::nullopt;
 }
 

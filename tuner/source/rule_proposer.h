@@ -28,7 +28,7 @@ class RuleProposer : public Proposer {
     const Rule* rule;
     Opportunity opportunity;
     std::shared_ptr<const std::string>
-        text;  ///< The parent's text with split lines, if the edits are for that; or null.
+        text;  ///< The parent's text in the usual form (for_loops.h), if the edits are for that; or null.
   };
   struct Record {
     double gained = 0;  ///< Sum of the logarithms of speedups over the parent.

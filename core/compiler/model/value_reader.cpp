@@ -27,13 +27,35 @@ constexpr int kDeepest = 100;               ///< Nesting of values.
 constexpr unsigned kSharedSpace = 3;
 constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 
+/// A static variable that this function alone uses. In a template it is one of each instance, with a name that begins
+/// with that of the instance.
+bool is_own(const llvm::GlobalVariable& variable, const llvm::Function& kernel) {
+  const auto of_function =
+      "_ZZ" + kernel.getName().drop_front(std::min<size_t>(2, kernel.getName().size())).str() + "E";
+  if (!variable.hasLocalLinkage() && !variable.getName().starts_with(of_function)) return false;
+  llvm::SmallVector<const llvm::User*> users(variable.users());
+  while (!users.empty()) {
+    auto* user = users.pop_back_val();
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    if (instruction && instruction->getFunction() != &kernel) return false;
+    if (llvm::isa<llvm::GlobalValue>(user)) return false;
+    if (!instruction) users.append(user->user_begin(), user->user_end());
+  }
+  return true;
+}
+
 const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
 
 }  // namespace
 
 ValueReader::ValueReader(llvm::Function& kernel, llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops,
                          llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model)
-    : evolution_(evolution), loops_(loops), dominators_(dominators), postdominators_(postdominators), model_(model) {
+    : kernel_(kernel),
+      evolution_(evolution),
+      loops_(loops),
+      dominators_(dominators),
+      postdominators_(postdominators),
+      model_(model) {
   int count = 0;
   for (auto* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&kernel)) order_[block] = count++;
   count = 0;
@@ -95,6 +117,7 @@ size_t ValueReader::object(llvm::Value* base, unsigned line) {
     // "kernel(int*)::tile" is the source's `tile`.
     std::string plain = llvm::demangle(object.name);
     object.shown = plain.substr(plain.rfind(':') == std::string::npos ? 0 : plain.rfind(':') + 1);
+    object.own = object.kind == Object::Kind::Variable && is_own(*variable, kernel_);
   } else if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(base)) {
     object.kind = Object::Kind::Local;
     object.name = "local." + (local->hasName() ? local->getName().str() : std::to_string(objects_.size()));

@@ -75,6 +75,7 @@ class ValueReader {
   size_t object(llvm::Value* base, unsigned line);
   size_t add_object(KernelModel::Object object);
 
+  const llvm::Function& kernel_;
   llvm::ScalarEvolution& evolution_;
   llvm::LoopInfo& loops_;
   llvm::DominatorTree& dominators_;

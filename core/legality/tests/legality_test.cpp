@@ -123,6 +123,31 @@ TEST(CompareMemory, ABarrierThatOnlySomeThreadsReachIsExcludedByAPremise) {
   EXPECT_EQ(*answer.premise->evaluate({{"arg.a2", 200}}), 0);
 }
 
+TEST(CompareMemory, WhatAKernelKeepsInAStaticVariableOfItsOwnIsItsAffair) {
+  auto keeps = [&](const std::string& condition, const std::string& index,
+                   const std::string& variable = "static float kept[4096];", const std::string& before = "") {
+    return compare(kOriginal,
+                   {before + kernel(variable + " if (i < n) { float v = x[i]; if (" + condition + ") { kept[" + index +
+                                    "] = v; __threadfence(); v = kept[" + index + "]; } out[i] = v; }"),
+                    {128, 1, 1},
+                    "ceil_div(arg.a2, 128)"});
+  };
+  EXPECT_EQ(keeps("i < 4096", "i").kind, Kind::Proven) << keeps("i < 4096", "i").why;
+  EXPECT_EQ(keeps("i <= 4096", "i").kind, Kind::UnderPremise) << "beyond its end";
+  EXPECT_NE(keeps("i < 4096", "i / 2").kind, Kind::Proven) << "two threads write one element";
+  EXPECT_EQ(keeps("i < 4096", "i", "", "__device__ float kept[4096];\n").kind, Kind::Refuted)
+      << "other kernels and the host can read it";
+}
+
+TEST(CompareMemory, AProductOfABlocksPositionIsNoReasonToRefute) {
+  const std::string text =
+      "__shared__ float kept[64]; if (n > 0 && gridDim.x * n <= 64 && threadIdx.x < n) "
+      "kept[blockIdx.x * n + threadIdx.x] = 0; if (i < n) out[i] = x[i];";
+  auto answer = compare(kOriginal, {kernel(text), {128, 1, 1}, "ceil_div(arg.a2, 128)"});
+  EXPECT_EQ(answer.kind, Kind::NotKnown);
+  EXPECT_NE(answer.why.find("which is not affine"), std::string::npos) << answer.why;
+}
+
 TEST(CompareMemory, AGridThatCannotBeLaunchedIsExcluded) {
   auto answer = compare(kOriginal, {kGuarded, {128, 1, 1}, "arg.a2 / 128"});
   EXPECT_TRUE(answer.kind == Kind::Refuted || *answer.premise->evaluate({{"arg.a2", 100}}) == 0) << answer.why;

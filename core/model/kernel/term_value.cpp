@@ -141,6 +141,7 @@ Json to_json(const MemoryObject& object) {
   Json json{{"kind", word_of(kMemoryWords, object.kind)}, {"name", object.name}};
   if (object.bytes) json["bytes"] = *object.bytes;
   if (!object.shown.empty()) json["shown"] = object.shown;
+  if (object.own) json["own"] = true;
   return json;
 }
 
@@ -148,6 +149,7 @@ MemoryObject memory_object_from_json(const Json& json) {
   MemoryObject object{value_of(kMemoryWords, json.at("kind")), json.at("name"), {}};
   if (json.contains("bytes")) object.bytes = json.at("bytes").get<uint64_t>();
   object.shown = json.value("shown", "");
+  object.own = json.value("own", false);
   return object;
 }
 

@@ -23,6 +23,7 @@ struct MemoryObject {
   std::string name;               ///< "arg.a0", "arg.a2.o8"; a variable's mangled name; "" for unknown memory.
   std::optional<uint64_t> bytes;  ///< Extent, where the source fixes it.
   std::string shown = {};         ///< A variable's name as the source spells it: "tile"; empty: `name`.
+  bool own = false;               ///< A variable that nothing but the kernel can name: `static` in its text.
   bool operator==(const MemoryObject&) const = default;
 };
 /// "x"; "unknown memory"; "a variable that each thread keeps in memory" for a local one.

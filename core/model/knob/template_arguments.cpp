@@ -52,19 +52,26 @@ bool is_template_argument(const Mep& mep, const Knob& knob) {
   });
 }
 
-std::string instance_name(std::string_view source, std::string name, const Bindings& values) {
+std::vector<std::string> instantiated_arguments(std::string_view source) {
   const size_t line = source.rfind(kInstantiation);
-  if (line == source.npos) return name;
+  if (line == source.npos) return {};
   const std::string_view text = source.substr(line + kInstantiation.size());
   int angles = 0;
   size_t end = 0;  // Behind the name, where the parameters begin.
   for (; end < text.size() && (angles > 0 || text[end] != '('); ++end)
     angles += text[end] == '<' ? 1 : text[end] == '>' ? -1 : 0;
-  const auto spelled = template_arguments(text.substr(0, end)), own = template_arguments(name);
+  std::vector<std::string> arguments;
+  for (auto& part : template_arguments(text.substr(0, end)))
+    arguments.emplace_back(text.substr(part.begin, part.end - part.begin));
+  return arguments;
+}
+
+std::string instance_name(std::string_view source, std::string name, const Bindings& values) {
+  const auto spelled = instantiated_arguments(source);
+  const auto own = template_arguments(name);
   if (spelled.size() != own.size()) return name;
   for (size_t i = own.size(); i-- > 0;)
-    if (auto value = values.find(text.substr(spelled[i].begin, spelled[i].end - spelled[i].begin));
-        value != values.end())
+    if (auto value = values.find(spelled[i]); value != values.end())
       name.replace(own[i].begin, own[i].end - own[i].begin, std::to_string(value->second));
   return name;
 }

@@ -2,7 +2,8 @@
 // constant of its own, with which its last line instantiates the template, so that a candidate can have another one:
 //     constexpr int scale_B = 128;
 //     template __global__ void ::scale<float, scale_B>(float *, int);
-// The name of the constant is the knob's.
+// The name of the constant is the knob's. Where the launch names a constant of the application, `scale<float, BLOCK>`,
+// the text has that one, and instantiates by its name.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,6 +21,9 @@ struct TextPart {
 /// The template's arguments at the end of a name, without blanks around them: "float" and "128" of
 /// "ns::scale<float, 128>"; none of a name that does not end so.
 std::vector<TextPart> template_arguments(std::string_view name);
+
+/// The template's arguments as the text's last line instantiates it: "float" and "BLOCK"; empty: it instantiates none.
+std::vector<std::string> instantiated_arguments(std::string_view source);
 
 /// "scale_B" for the parameter B of ns::scale.
 std::string argument_constant(std::string_view kernel, std::string_view parameter);

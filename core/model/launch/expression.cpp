@@ -199,6 +199,19 @@ int64_t known_divisor(const Expression& node) {
   }
 }
 
+/// `x + (a + b)` for `x + a + b`, where either may be subtracted; nullopt: `sum` is no x + a.
+std::optional<Expression> with_further(const Expression& sum, int64_t number) {
+  const bool adds = sum.op() == Op::Add;
+  auto own = adds || sum.op() == Op::Subtract ? sum.operands()[1].as_constant() : std::nullopt;
+  int64_t all = 0;
+  if (!own || *own == std::numeric_limits<int64_t>::min() ||
+      __builtin_add_overflow(adds ? *own : -*own, number, &all) || all == std::numeric_limits<int64_t>::min())
+    return std::nullopt;
+  auto& first = sum.operands()[0];
+  if (all == 0) return first;
+  return Expression::binary(all > 0 ? Op::Add : Op::Subtract, first, Expression::constant(std::abs(all)));
+}
+
 /// `a op b` of simplified operands.
 Expression simplified_binary(Op op, Expression a, Expression b) {
   auto left = a.as_constant(), right = b.as_constant();
@@ -209,6 +222,8 @@ Expression simplified_binary(Op op, Expression a, Expression b) {
   if (op == Op::Multiply && right == 0) return b;
   if ((op == Op::Multiply || divides) && right == 1) return a;
   if ((op == Op::Add || op == Op::Subtract || op == Op::ShiftLeft || op == Op::ShiftRight) && right == 0) return a;
+  if (right && *right != std::numeric_limits<int64_t>::min() && (op == Op::Add || op == Op::Subtract))
+    if (auto sum = with_further(a, op == Op::Add ? *right : -*right)) return *sum;
   if (right && *right > 0 && (op == Op::Multiply || divides)) {
     // (x * 4) * 2, and ceil_div(ceil_div(x, 4), 2): division rounds the same way in one step as in two.
     auto inner = a.op() == op ? a.operands()[1].as_constant() : std::nullopt;

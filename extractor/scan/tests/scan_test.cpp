@@ -116,6 +116,34 @@ void run(int n, float* y, int* x) {
   EXPECT_FALSE(knob(index, "shifted_S")) << "another launch spells it otherwise";
 }
 
+TEST(ScanKnobs, AreConstantsThatEveryLaunchGivesToATemplate) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace cfg { constexpr int BLOCK = 128; const int kEach = 4; constexpr int kCase = 2, kTwo = 2 * kCase, kSize = 8; }
+using cfg::kCase;
+template <typename T, int B, int E> __global__ void scale(T* x) {
+  for (int e = 0; e < E; ++e) x[(blockIdx.x * B + threadIdx.x) * E + e] = 1;
+}
+template <int S> __global__ void cases(int* x) { if (S == 2) x[0] = 1; }
+template <int S> __global__ void shifted(int* x) { x[blockIdx.x * S] = 1; }
+template <int S> __global__ void mixed(int* x) { x[blockIdx.x * S] = 1; }
+void run(int n, float* y, int* x) {
+  scale<float, cfg::BLOCK, cfg::kEach><<<n / cfg::BLOCK, cfg::BLOCK>>>(y);
+  cases<kCase><<<1, 1>>>(x), shifted<cfg::kTwo><<<1, 1>>>(x);
+  mixed<cfg::kSize><<<1, 1>>>(x), mixed<8><<<1, 1>>>(x);
+}
+)");
+  auto index = app.scan();
+  auto* block = knob(index, "cfg::BLOCK");
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->value, 128);
+  EXPECT_TRUE(block->in_kernel && block->in_geometry);
+  EXPECT_EQ(app.text(block->value_range), "128");
+  ASSERT_TRUE(knob(index, "cfg::kEach"));
+  EXPECT_TRUE(knob(index, "cfg::kEach")->in_kernel && !knob(index, "cfg::kEach")->in_geometry);
+  EXPECT_EQ(index.knobs.size(), 2u) << "no cases, no derived constants, none that another launch spells otherwise";
+}
+
 TEST(ScanKnobs, AreNoArgumentsThatSelectOtherTextOrParameters) {
   TestApp app;
   app.unit("a.cu", R"(

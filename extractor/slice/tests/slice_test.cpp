@@ -171,6 +171,24 @@ void run(float* x, int n) { app::scale<float, 128><<<(n + 127) / 128, 128>>>(x, 
   EXPECT_TRUE(slice.knobs[0].name == "scale_B" && slice.knobs[0].in_kernel && slice.knobs[0].in_geometry);
 }
 
+TEST(Slice, HasTheConstantThatTheLaunchNamesAsTheTemplatesArgument) {
+  TestApp app;
+  app.unit("a.cu", R"(
+namespace cfg {
+constexpr int OTHER = 3;
+constexpr int BLOCK = 128;
+}
+template <typename T, unsigned B> __global__ void scale(T* x) { x[blockIdx.x * B + threadIdx.x] *= 2; }
+void run(float* x, int n) { scale<float, cfg::BLOCK><<<n / cfg::BLOCK, cfg::BLOCK>>>(x); }
+)");
+  Slice slice = slice_of(app, "scale<float, 128>");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "constexpr int BLOCK = 128;") && !has(slice, "OTHER")) << slice.text;
+  EXPECT_EQ(slice.instantiation, "template __global__ void ::scale<float, cfg::BLOCK>(float *);");
+  ASSERT_EQ(slice.knobs.size(), 1u);
+  EXPECT_TRUE(slice.knobs[0].name == "cfg::BLOCK" && slice.knobs[0].in_kernel && slice.knobs[0].in_geometry);
+}
+
 TEST(Slice, AHostFilledConstantTableIsNotFoldedAway) {
   TestApp app;
   app.unit("a.cu", R"(

@@ -58,11 +58,13 @@ bool is_own_instance(const Mep& mep, const Candidate& candidate, const std::stri
   const auto own = template_arguments(before), wanted = template_arguments(after);
   if (own.empty() || own.size() != wanted.size() || before.substr(0, own[0].begin) != after.substr(0, wanted[0].begin))
     return false;
+  const auto spelled = instantiated_arguments(candidate.source);
   for (size_t i = 0; i < own.size(); ++i) {
     if (part(before, own[i]) == part(after, wanted[i])) continue;
     auto sets = [&](auto& knob) {
       auto value = candidate.values.find(knob.name);
-      return value != candidate.values.end() && is_template_argument(mep, knob) &&
+      const bool named = i < spelled.size() && spelled[i] == knob.name;
+      return value != candidate.values.end() && (named || is_template_argument(mep, knob)) &&
              is_value(part(before, own[i]), knob.value) && is_value(part(after, wanted[i]), value->second);
     };
     if (std::ranges::none_of(mep.knobs, sets)) return false;

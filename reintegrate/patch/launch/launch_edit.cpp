@@ -13,6 +13,7 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
+#include "core/model/launch/rounding_up.h"
 #include "core/model/launch_values.h"
 #include "reintegrate/patch/launch/line_breaks.h"
 #include "reintegrate/patch/launch/site_terms.h"
@@ -60,6 +61,13 @@ std::vector<std::string> dim3_arguments(std::string_view text) {
   }
   if (parts.size() == 1 && !is_number(parts[0], {})) return {};
   return parts;
+}
+
+std::string without_brackets(std::string_view text) {
+  std::string rest;
+  for (char c : text)
+    if (!std::isspace(static_cast<unsigned char>(c)) && c != '(' && c != ')') rest += c;
+  return rest;
 }
 
 std::string place(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
@@ -370,7 +378,7 @@ class LaunchEditor {
       if (piece == Piece::Grid && simple.uses(self) &&
           simple.uses_any({std::begin(kBlockVariables), std::end(kBlockVariables)}))
         names[self] = "size_t(" + names[self] + ")";
-      text.push_back(simple.cpp(names));
+      text.push_back(in_own_terms(piece, axis, simple).value_or(simple.cpp(names)));
     }
     if (piece == Piece::Shared) return text[0];
     bool number = is_number(as_spelled(piece), piece == Piece::Grid ? site_.grid_form : site_.block_form);
@@ -378,6 +386,19 @@ class LaunchEditor {
     std::string all = text[0];
     for (size_t axis = 1; axis < text.size(); ++axis) all += ", " + text[axis];
     return number && text.size() == 1 ? all : "dim3(" + all + ")";
+  }
+
+  /// The size over what the launch computes its own size from, where that takes fewer divisions: `(n + 63) / 64` for
+  /// half as many blocks as `(n + 31) / 32`.
+  std::optional<std::string> in_own_terms(Piece piece, int axis, const Expression& size) const {
+    const std::string self = variable(piece, axis);
+    auto& own = spelled(piece, axis);
+    // A cast, or the name of a variable for all of it, is no part of the expression, and stays.
+    if (piece != Piece::Grid || !own || without_brackets(own->text()) != without_brackets(names_.at(self)) ||
+        std::ranges::any_of(own->variables(), [&](auto& name) { return names_.contains(name); }))
+      return std::nullopt;
+    const Expression whole = size.substitute({{self, *own}}), once = rounded_up_once(whole);
+    return divisions(once) < divisions(whole) ? std::optional(once.cpp(names_)) : std::nullopt;
   }
 
   /// The candidate's expression with the parameters' values and the launch's own numbers substituted.

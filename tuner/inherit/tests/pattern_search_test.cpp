@@ -18,10 +18,11 @@ using testing::SizeIs;
 
 /// Two kernels of different applications, whose names and texts differ and which do the same with memory.
 const std::string kFirst =
-    "__global__ void k(float *data, int n) {\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n    all += data[i];\n"
+    "__global__ void k(float *data, int n) {\n  data[n] = 1;\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n    all "
+    "+= data[i];\n"
     "  data[0] = all;\n}\n";
 const std::string kSecond =
-    "__global__ void k(float *data, int n) {\n  float product = 1;\n  for (int j = 0; j < n; ++j) {\n"
+    "__global__ void k(float *data, int n) {\n  data[n] = 1;\n  float product = 1;\n  for (int j = 0; j < n; ++j) {\n"
     "    product *= data[j];\n  }\n  data[0] = product;\n}\n";
 
 /// Unrolling by 8 is what helps.

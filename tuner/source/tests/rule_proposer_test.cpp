@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tuner/source/rules/for_loops.h"
 #include "tuner/source/rules/own_lines.h"
 #include "tuner/source/tests/rule_text.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
@@ -25,7 +26,7 @@ std::string first_rule(const std::string& text, Bound bound) {
 
 TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
   const std::string sum =
-      "__global__ void k(float *y, float s, int n) {\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n"
+      "__global__ void k(float *y, float s, int n) {\n  y[n] = 0;\n  float all = 0;\n  for (int i = 0; i < n; ++i)\n"
       "    all += expf(y[i]) / s;\n  y[0] = all;\n}\n";
   EXPECT_EQ(first_rule(sum, Bound::Latency), "rules/unroll");
   EXPECT_EQ(first_rule(sum, Bound::Compute), "rules/reciprocal");
@@ -253,6 +254,65 @@ TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
   EXPECT_EQ(of("__global__ void k(float*) {}\n"), "__global__ void k(float*) {\n}\n");
   EXPECT_EQ(of("#define TWO x[0] = 1; x[1] = 2\n__global__ void k(float* x) { TWO; }\n"), "as it is")
       << "a macro spells the statements";
+}
+
+std::string with_for(const std::string& body) {
+  const std::string text = "__global__ void k(float* x, int* at, int n, int s) {\n" + body + "}\n";
+  auto source = KernelSource::parse(text, arguments());
+  EXPECT_TRUE(source.ok()) << source.error().message;
+  auto made = with_for_loops(*source, "k");
+  if (!made) return "as it is";
+  EXPECT_TRUE(KernelSource::parse(*made, arguments()).ok()) << *made;
+  const size_t begin = made->find("\n") + 1;
+  return made->substr(begin, made->size() - 2 - begin);
+}
+
+TEST(ForLoops, AreWhileLoopsThatStepAtTheirEnd) {
+  EXPECT_EQ(with_for("  int i = threadIdx.x;\n  float all = 0;\n  // All of it.\n  while (i < n) {\n    all += x[i];\n"
+                     "    i = i + s;\n  }\n  x[0] = all;\n"),
+            "  float all = 0;\n  // All of it.\n  for (int i = threadIdx.x; i < n; i += s) {\n    all += x[i];\n  }\n"
+            "  x[0] = all;\n");
+  EXPECT_EQ(with_for("  if (n > 0) {\n    int j = at[0];\n    while (j < at[1]) {\n      if (x[j] < 0) break;\n"
+                     "      x[j] = 1;\n      j++;\n    }\n  }\n"),
+            "  if (n > 0) {\n    for (int j = at[0]; j < at[1]; j++) {\n      if (x[j] < 0) break;\n      x[j] = 1;\n"
+            "    }\n  }\n");
+}
+
+TEST(ForLoops, AreDoLoopsBehindTheirOwnCondition) {
+  EXPECT_EQ(
+      with_for("  int i = 0;\n  if (i < n) {\n    do {\n      x[i] = 1;\n      i += s;\n    } while (i < n);\n  }\n"),
+      "  for (int i = 0; i < n; i += s) {\n    x[i] = 1;\n  }\n");
+  EXPECT_EQ(with_for("  int i = 0;\n  do {\n    x[i] = 1;\n    i += s;\n  } while (i < n);\n"), "as it is");
+}
+
+TEST(ForLoops, AreNoneWhoseCounterIsUsedOrChangedElsewhere) {
+  for (auto* body : {"  int i = 0;\n  while (i < n) {\n    x[i] = 1;\n    i += s;\n  }\n  x[i] = 2;\n",
+                     "  int i = 0;\n  x[i] = 3;\n  while (i < n) {\n    x[i] = 1;\n    i += s;\n  }\n",
+                     "  int i = 0;\n  while (i < n) {\n    if (x[i] > 0) i += 2;\n    i += s;\n  }\n",
+                     "  int i = 0;\n  while (i < n) {\n    if (x[i] > 0) continue;\n    i += s;\n  }\n",
+                     "  int i = 0;\n  while (i < n) {\n    int by = at[i];\n    i += by;\n  }\n",
+                     "  int i = s;\n  s = 1;\n  while (i < n) {\n    x[i] = 1;\n    i += s;\n  }\n",
+                     "  int i = 0;\n  while (n > 0) {\n    x[n] = 1;\n    i += s;\n  }\n"})
+    EXPECT_EQ(with_for(body), "as it is") << body;
+}
+
+TEST(RuleProposer, TakesWhileLoopsAsForLoops) {
+  History history;
+  Candidate original;
+  original.source =
+      "__global__ void k(float* y, const float* x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  for (int t = 0; t < n; ++t) y[i] += x[t];\n  float s = 0;\n  int j = 0;\n  while (j < n) {\n    s += x[j];\n"
+      "    ++j;\n  }\n  y[i] = s;\n}\n";
+  original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  std::set<std::string> places;
+  for (auto& one : RuleProposer(facts(), arguments()).propose(history, 200))
+    if (one.candidate.proposer == "rules/unroll") {
+      places.insert(one.candidate.steps.at(0).place);
+      EXPECT_EQ(one.candidate.source.find("while") == std::string::npos,
+                one.candidate.steps[0].place == "the loop over j");
+    }
+  EXPECT_EQ(places, (std::set<std::string>{"the loop over j", "the loop over t"}));
 }
 
 TEST(RuleProposer, SplitsLinesForRulesThatNeedWholeLines) {

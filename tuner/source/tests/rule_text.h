@@ -46,6 +46,8 @@ __device__ unsigned __activemask();
 __device__ int max(int, int);
 template <class T> __device__ T atomicAdd(T *, T);
 template <class T> __device__ T atomicMax(T *, T);
+__device__ unsigned atomicInc(unsigned *, unsigned);
+__device__ void __threadfence();
 template <class T> __device__ T __shfl_xor_sync(unsigned, T, int);
 )";
 

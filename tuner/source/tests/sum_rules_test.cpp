@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 const Bindings k16{{"blocks", 16}};
 
@@ -94,19 +95,87 @@ TEST(SplitK, SharesEveryLoopWhoseSumsAreAdded) {
   EXPECT_THAT(shared, HasSubstr("atomicAdd(&count[i], m);"));
 }
 
-TEST(SplitK, LeavesSumsOfWhichMoreIsMade) {
+TEST(SplitK, AddsNothingFromManyBlocksOfWhichMoreIsMade) {
   for (const char* rest : {"c[i] = s;", "c[i] += s * s;", "c[i] += s + 1;", "c[i] *= s;", "if (s > 0) c[i] += s;",
                            "c[i] += s; count[i] = 1;", "c[i] += s; c[i + 1] += c[i];", "count[i] += (int)s;",
                            "count[i] += s;", "s = fmaxf(s, 0); c[i] += s;", "c[i] += s; c[i] += 1;",
                            "float t = atomicAdd(c, s);", "atomicMax(count, n); c[i] += s;", "c[(int)s] += s;",
                            "float *p = &s; c[i] += *p;", "for (int t = 0; t < s; ++t) c[i] += s;"})
-    EXPECT_EQ(split(kernel(kLoop + "  " + rest + "\n")), "") << rest;
-  EXPECT_EQ(split(kernel("  float s = 1;\n  for (int j = 0; j < n; ++j) s += a[j];\n  c[i] += s;\n")), "");
-  EXPECT_EQ(split(kernel("  float s = c[i];\n  for (int j = 0; j < n; ++j) s += a[j];\n  c[i + 1] = s;\n")), "");
-  EXPECT_EQ(split(kernel("  float s = c[i];\n  for (int j = 0; j < n; ++j) s += a[j];\n  for (int t = 0; t < 2; ++t)\n"
-                         "    c[i] = s;\n  c[i] = 2 * s;\n")),
-            "");
-  EXPECT_EQ(split(kernel("  float s = 0;\n  for (int j = 0; j < n; ++j) s = fmaxf(s, a[j]);\n  c[i] += s;\n")), "");
+    EXPECT_THAT(split(kernel(kLoop + "  " + rest + "\n")), Not(HasSubstr("atomicAdd(&c"))) << rest;
+  EXPECT_THAT(split(kernel("  float s = 1;\n  for (int j = 0; j < n; ++j) s += a[j];\n  c[i] += s;\n")),
+              Not(HasSubstr("atomicAdd(&c")));
+  EXPECT_THAT(split(kernel("  float s = c[i];\n  for (int j = 0; j < n; ++j) s += a[j];\n  c[i + 1] = s;\n")),
+              Not(HasSubstr("atomicAdd(&c")));
+  EXPECT_THAT(
+      split(kernel("  float s = c[i];\n  for (int j = 0; j < n; ++j) s += a[j];\n  for (int t = 0; t < 2; ++t)\n"
+                   "    c[i] = s;\n  c[i] = 2 * s;\n")),
+      Not(HasSubstr("atomicAdd(&c")));
+  EXPECT_THAT(split(kernel("  float s = 0;\n  for (int j = 0; j < n; ++j) s = fmaxf(s, a[j]);\n  c[i] += s;\n")),
+              Not(HasSubstr("atomicAdd(&c")));
+}
+
+TEST(SplitK, LetsTheLastOneThatArrivesPutTogetherWhatIsStored) {
+  EXPECT_EQ(split(kernel(kLoop + "  c[i] = s > 0 ? s : 0;\n")),
+            kernel("  float s = 0;\n"
+                   "  // Blocks along y share the iterations; the last one that arrives puts together what all found.\n"
+                   "  static float s_parts[16][65536];\n  static unsigned int arrived[65536];\n"
+                   "  const unsigned int thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                   "  const unsigned int threads = gridDim.x * blockDim.x;\n"
+                   "  const unsigned int parts = threads <= 65536 ? gridDim.y : 1;\n"
+                   "  if (blockIdx.y >= parts) return;\n"
+                   "  for (int j = blockIdx.y; j < n; j += parts) s += a[i * n + j];\n"
+                   "  if (parts > 1) {\n    s_parts[blockIdx.y][thread] = s;\n    __threadfence();\n"
+                   "    if (atomicInc(&arrived[thread], parts - 1) < parts - 1) return;\n    __threadfence();\n"
+                   "    s = s_parts[0][thread];\n"
+                   "    for (unsigned int part = 1; part < parts; ++part) s += s_parts[part][thread];\n  }\n"
+                   "  c[i] = s > 0 ? s : 0;\n"));
+  auto found = offers("split_k", kernel(kLoop + "  c[i] = s;\n"), k16);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].launch.at("gy").text(), "gy * 16");
+  std::vector<std::string> premises;
+  for (auto& one : found[0].premises) premises.push_back(one.text());
+  EXPECT_THAT(premises, ElementsAre("gridDim.y == 1 && blockDim.y == 1 && gridDim.z == 1 && blockDim.z == 1",
+                                    "no two launches of the kernel run at the same time"));
+}
+
+TEST(SplitK, LetsOnePartBeginWithWhatTheSumBeginsWith) {
+  const std::string shared = split(kernel(
+      "  if (i < n) {\n    float s = c[i], most = a[0];\n    for (int j = 0; j < n; ++j) {\n      s += a[i * n + j];\n"
+      "      most = fmaxf(most, a[i * n + j]);\n    }\n    c[i] = s / most;\n  }\n"));
+  EXPECT_THAT(shared, HasSubstr("    if (blockIdx.y > 0) s = 0;\n    for (int j = blockIdx.y;"));
+  EXPECT_THAT(shared, HasSubstr("        s += s_parts[part][thread];\n"));
+  EXPECT_THAT(shared, HasSubstr("most = fmaxf(most, most_parts[part][thread]);"));
+}
+
+TEST(SplitK, LetsTheLastBlockGoOnWhereItsThreadsWaitForEachOther) {
+  const std::string rest =
+      "  __shared__ float row[256];\n  row[threadIdx.x] = s;\n  __syncthreads();\n  c[i] = row[255 - threadIdx.x];\n";
+  const std::string shared = split(kernel("  if (blockIdx.x >= n) return;\n" + kLoop + rest));
+  EXPECT_THAT(shared,
+              HasSubstr("    __syncthreads();\n"
+                        "    if (threadIdx.x == 0) is_last = atomicInc(&arrived[blockIdx.x], parts - 1) == parts "
+                        "- 1;\n    __syncthreads();\n    if (!is_last) return;\n    __threadfence();\n"));
+  EXPECT_EQ(split(kernel("  if (i >= n) return;\n" + kLoop + rest)), "") << "not all threads arrive";
+}
+
+TEST(SplitK, LeavesLoopsThatRunOftenOrAfterWritesOrWhereBlocksWaitForEachOther) {
+  for (const char* body :
+       {"  for (int r = 0; r < 4; ++r) {\n    float s = 0;\n    for (int j = 0; j < n; ++j) s += a[j];\n"
+        "    c[r] = s;\n  }\n",
+        "  float s = 0;\n  count[i] = 1;\n  for (int j = 0; j < n; ++j) s += a[j];\n  c[i] = s;\n",
+        "  if (i < n) {\n    float s = 0;\n    for (int j = 0; j < n; ++j) s += a[j];\n    c[i] = s;\n  } else {\n"
+        "    c[i] = 0;\n  }\n",
+        "  if (i < n) {\n    float s = 0;\n    for (int j = 0; j < n; ++j) s += a[j];\n    c[i] = s;\n  }\n"
+        "  count[i] += 1;\n",
+        "  float s = 0;\n  for (int j = 0; j < 20; ++j) s += a[j];\n  c[i] = s;\n",
+        "  while (*(volatile int *)count < 1) {}\n  float s = 0;\n  for (int j = 0; j < n; ++j) s += a[j];\n"
+        "  c[i] = s;\n"})
+    EXPECT_EQ(split(kernel(body)), "") << body;
+  const std::string shared = split(kernel(kLoop + "  c[i] = s;\n"));
+  EXPECT_EQ(split(shared), "") << "blocks that tell each other something";
+  RuleContext many = facts(512, 256);
+  EXPECT_EQ(after("split_k", kernel(kLoop + "  c[i] = s;\n"), k16, 0, many), "") << "too much to keep";
+  EXPECT_NE(after("split_k", kernel(kLoop + "  c[i] = s;\n"), {{"blocks", 4}}, 0, many), "");
 }
 
 TEST(SplitK, LeavesLoopsToEveryBlockWhoseSumsAreNeededForTerms) {

@@ -45,10 +45,11 @@ Result<ExecutedText> ExecutedText::make(const CompiledText& text) {
   return ExecutedText(std::move(image));
 }
 
-ExecutedText::Outcome ExecutedText::run(KernelMemory& memory, const Geometry& geometry, const Bindings& sizes) const {
+ExecutedText::Outcome ExecutedText::run(KernelMemory& memory, const Geometry& geometry, const Bindings& sizes,
+                                        const std::set<std::string>& kept) const {
   CheckedExtents extents = memory.extents(image());
   extents.follow_all_reads = true;
-  memory.restore(image());
+  memory.restore(image(), kept);
   cpu::AccessCheck check(std::move(extents));
   cpu::LaunchOptions options;
   options.workers = 1, options.check = &check;

@@ -1,6 +1,7 @@
 // A kernel's text: its model, and how it runs on the CPU device in check mode.
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,9 @@ class ExecutedText {
     std::vector<AccessFinding> findings;
     KernelMemory::Contents contents;
   };
-  /// A launch on the memory's drawn values.
-  Outcome run(KernelMemory& memory, const Geometry& geometry, const Bindings& sizes) const;
+  /// A launch on the memory's drawn values. `kept`: variables that hold what the launch before left there.
+  Outcome run(KernelMemory& memory, const Geometry& geometry, const Bindings& sizes,
+              const std::set<std::string>& kept = {}) const;
 
  private:
   explicit ExecutedText(std::shared_ptr<cpu::LoadedImage> image) : image_(std::move(image)) {}

@@ -194,10 +194,11 @@ CheckedExtents KernelMemory::extents(const kl_image& image) const {
   return extents;
 }
 
-void KernelMemory::restore(const kl_image& image) {
+void KernelMemory::restore(const kl_image& image, const std::set<std::string>& kept) {
   std::memcpy(live_.data(), drawn_.data(), drawn_.size());
   for (uint32_t i = 0; i < image.variable_count; ++i) {
     auto& variable = image.variables[i];
+    if (kept.contains(variable.name)) continue;
     std::memset(variable.address, 0, variable.size);
     auto known = variables_.find(variable.name);
     if (known == variables_.end()) continue;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ class KernelMemory {
   std::vector<std::byte> arguments(const kl_kernel& kernel, const Bindings& sizes) const;
   /// What check mode may access.
   CheckedExtents extents(const kl_image& image) const;
-  /// The drawn values, in the arrays and in the image's constants; its other variables are zeros.
-  void restore(const kl_image& image);
+  /// The drawn values, in the arrays and in the image's constants; its other variables are zeros, but those named in
+  /// `kept`, which are left as they are.
+  void restore(const kl_image& image, const std::set<std::string>& kept = {});
 
   /// All arrays and canaries, and the variables of the image.
   struct Contents {

@@ -10,7 +10,7 @@
 #include "core/compiler/frontend.h"
 #include "core/model/launch/limits.h"
 #include "tuner/source/rule_proposer.h"
-#include "tuner/source/rules/own_lines.h"
+#include "tuner/source/rules/for_loops.h"
 #include "tuner/space/mep_space.h"
 
 namespace kernelift::tuner {
@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint64_t kRecordedBytes = 1024;  ///< Of every array, by the recording: other launches may have more.
 
-void add_opportunities(const Rule& rule, const KernelSource& source, const RuleContext& facts, const Candidate& from,
-                       std::set<Hash>& seen, std::vector<Rewrite>& found) {
-  for (auto& opportunity : opportunities(rule, source, facts)) {
+void add(const Rule& rule, const std::vector<Opportunity>& opportunities, const KernelSource& source,
+         const RuleContext& facts, const Candidate& from, std::set<Hash>& seen, std::vector<Rewrite>& found) {
+  for (auto& opportunity : opportunities) {
     Candidate base = from;
     base.source = source.text();
     auto candidate = apply(base, rule, opportunity, facts.kernel);
@@ -98,15 +98,15 @@ std::vector<Rewrite> rewrites(const Mep& mep, const Candidate& from) {
   const auto arguments = frontend_arguments({});
   auto source = KernelSource::parse(from.source, arguments);
   KERNELIFT_ASSERT(source.ok(), "rewritten texts parse");
-  auto lines = on_own_lines(*source, mep.kernel_name);
-  auto split = lines ? KernelSource::parse(*lines, arguments) : Result<KernelSource>(usage_error("not needed"));
+  auto usual = UsualForm::of(*source, mep.kernel_name, arguments);
+  auto split = usual ? KernelSource::parse(usual->text, arguments) : Result<KernelSource>(usage_error("not needed"));
   RuleContext facts = RuleContext::of(mep).launched_as(from);
   for (bool keep_grid : {false, true}) {
     facts.keep_grid = keep_grid;
     for (auto* rule : all_rules()) {
-      const size_t before = found.size();
-      add_opportunities(*rule, *source, facts, from, seen, found);
-      if (found.size() == before && split.ok()) add_opportunities(*rule, *split, facts, from, seen, found);
+      const auto plain = opportunities(*rule, *source, facts);
+      add(*rule, plain, *source, facts, from, seen, found);
+      if (split.ok()) add(*rule, usual->further(*rule, *split, facts, plain), *split, facts, from, seen, found);
     }
   }
   const MepSpace space = MepSpace::create(mep, from);

@@ -6,12 +6,13 @@
 //   for (int k = blockIdx.y; k < n; k += gridDim.y) s += a[i * n + k] * x[k];
 //   atomicAdd(&y[i], s);
 // Between the loop and the addition there may be whatever is linear in the sums: scaling, sums over a warp or a block.
-// A sum that is stored (`y[i] = s`) stays with one block: no block of the launch waits until another one has stored the
-// first value. The order in which floats are added varies from launch to launch, as that of atomic sums does.
+// The order in which floats are added varies from launch to launch, as that of atomic sums does. A sum that is stored
+// (`y[i] = s`), or of which something else is made, is shared as last_arrival.h says.
 #include <clang/AST/Expr.h>
 
 #include <algorithm>
 
+#include "tuner/source/rules/sums/last_arrival.h"
 #include "tuner/source/rules/sums/linear_flow.h"
 #include "tuner/source/rules/sums/private_sums.h"
 #include "tuner/source/rules/threads/block_index.h"
@@ -25,8 +26,8 @@ class SplitK {
   SplitK(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel, int axis)
       : source_(source), facts_(facts), kernel_(kernel), loops_(source, facts), axis_(kAxisNames[axis]) {}
 
-  /// The outermost loops that only compute sums, in order.
-  std::vector<SumLoops::value_type> find_loops();
+  /// The outermost loops that only compute sums, or with `extrema` those as well, in order.
+  std::vector<SumLoops::value_type> find_loops(bool extrema = false);
   /// Of these loops' sums; nullopt if blocks cannot share them.
   std::optional<std::vector<TextEdit>> edits(const SumLoops& loops);
   /// Arrays that no other one may overlap.
@@ -44,7 +45,7 @@ class SplitK {
   std::set<std::string> apart_;
 };
 
-std::vector<SumLoops::value_type> SplitK::find_loops() {
+std::vector<SumLoops::value_type> SplitK::find_loops(bool extrema) {
   std::vector<SumLoops::value_type> found;
   walk(kernel_->getBody(), [&](const clang::Stmt* statement) {
     auto* loop = llvm::dyn_cast<clang::ForStmt>(statement);
@@ -52,7 +53,7 @@ std::vector<SumLoops::value_type> SplitK::find_loops() {
     if (!counted || has_barrier(loop) || loops_.writes_memory(loop)) return true;
     auto reduced = loops_.reduced_variables(loop, counted->counter);
     if (!reduced || reduced->empty() ||
-        std::ranges::any_of(*reduced, [](auto& one) { return one.second.how != Reduced::How::Sum; }))
+        (!extrema && std::ranges::any_of(*reduced, [](auto& one) { return one.second.how != Reduced::How::Sum; })))
       return true;
     std::set<const clang::VarDecl*> sums;
     for (auto& [target, one] : *reduced) sums.insert(one.root);
@@ -111,6 +112,24 @@ std::optional<std::vector<TextEdit>> SplitK::edits(const SumLoops& loops) {
   return edits;
 }
 
+/// Loops whose sums are not only added to memory.
+std::vector<Opportunity> stored(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel,
+                                int axis, int64_t blocks) {
+  std::vector<Opportunity> found;
+  for (auto& [loop, sums] : SplitK(source, facts, kernel, axis).find_loops(true)) {
+    auto last = LastArrival::of(source, facts, kernel, loop, axis, blocks);
+    if (!last) continue;
+    Opportunity opportunity;
+    opportunity.place = source.name(loop);
+    opportunity.summary = std::to_string(blocks) + " blocks a sum, the last of which puts it together";
+    opportunity.edits = std::move(last->edits);
+    opportunity.premises = std::move(last->premises);
+    opportunity.multiply_grid(axis, blocks);
+    found.push_back(std::move(opportunity));
+  }
+  return found;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   const auto blocks = static_cast<uint64_t>(values.at("blocks"));
@@ -145,19 +164,19 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     if (auto found = offer({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)})) return {*found};
   for (size_t i = 1; i < all.size(); ++i)
     if (auto found = offer({all[i]})) return {*found};
-  return {};
+  return stored(source, facts, kernel, *axis, static_cast<int64_t>(blocks));
 }
 
 }  // namespace
 
-const Rule kSplitK = {
-    "split_k",
-    "let several blocks share the terms of each sum",
-    "loops that compute sums, of which all that is linear is added to memory (c[i] += s, atomicAdd), and nothing else; "
-    "an axis of the grid that the kernel does not use; fewer threads than a GPU holds",
-    {{"blocks", {16, 4, 64}}},
-    find,
-    {Bound::Latency, Bound::Memory},
-    1};
+const Rule kSplitK = {"split_k",
+                      "let several blocks share the terms of each sum",
+                      "loops that compute sums, and that a thread executes once, before anything is written; an axis "
+                      "of the grid that the "
+                      "kernel does not use; fewer threads than a GPU holds",
+                      {{"blocks", {16, 4, 64}}},
+                      find,
+                      {Bound::Latency, Bound::Memory},
+                      1};
 
 }  // namespace kernelift::tuner

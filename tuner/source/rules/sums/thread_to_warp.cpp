@@ -23,8 +23,6 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr int kInitialisers = 4;  ///< Depth of initialisers that are examined.
-
 /// Edits after which the kernel's text no longer asks for the number of its thread; nullopt where it does so otherwise.
 std::optional<std::vector<TextEdit>> without_thread_numbers(const KernelSource& source, const clang::Stmt* body) {
   std::vector<TextEdit> edits;
@@ -38,35 +36,6 @@ std::optional<std::vector<TextEdit>> without_thread_numbers(const KernelSource& 
     return plain;
   });
   return plain ? std::optional(edits) : std::nullopt;
-}
-
-/// Every thread of a block finds the same value there.
-bool is_uniform(const KernelSource& source, const clang::Stmt* value, const std::set<const clang::VarDecl*>& changed,
-                int depth) {
-  bool uniform = true;
-  walk(value, [&](const clang::Stmt* statement) {
-    if (auto builtin = builtin_of(statement)) return uniform &= builtin->first != "threadIdx", false;
-    uniform &= !llvm::isa<clang::CallExpr, clang::ArraySubscriptExpr, clang::LambdaExpr>(statement);
-    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
-    if (!variable || !variable->hasLocalStorage()) return uniform;
-    const bool parameter = llvm::isa<clang::ParmVarDecl>(variable);
-    return uniform &=
-           !changed.contains(variable) && (parameter || (depth > 0 && variable->getInit() &&
-                                                         is_uniform(source, variable->getInit(), changed, depth - 1)));
-  });
-  return uniform;
-}
-
-/// Variables that are changed other than by their declarations.
-std::set<const clang::VarDecl*> reassigned(const clang::Stmt* body) {
-  std::set<const clang::VarDecl*> changed;
-  walk(body, [&](const clang::Stmt* inner) {
-    if (llvm::isa<clang::BinaryOperator, clang::UnaryOperator, clang::CallExpr>(inner))
-      changed.merge(changed_within(inner));
-    return true;
-  });
-  return changed;
 }
 
 void add_premises(const LaneSharing& sharing, const RuleContext& facts, Opportunity& opportunity) {
@@ -157,7 +126,7 @@ std::optional<Opportunity> first_of_block(const KernelSource& source, const Rule
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
     auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
     if (variable && variable->hasLocalStorage() && !own.contains(variable))
-      uniform &= is_uniform(source, reference, changed, kInitialisers);
+      uniform &= is_uniform_in_block(reference, changed);
     return uniform;
   });
   LaneSharing sharing(source, facts, kWarpSize, false);

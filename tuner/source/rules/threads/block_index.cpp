@@ -167,6 +167,37 @@ bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin) 
                      [&](auto* name) { return text.starts_with(std::string(name) + "."); });
 }
 
+std::set<const clang::VarDecl*> reassigned(const clang::Stmt* body) {
+  std::set<const clang::VarDecl*> changed;
+  walk(body, [&](const clang::Stmt* inner) {
+    if (llvm::isa<clang::BinaryOperator, clang::UnaryOperator, clang::CallExpr>(inner))
+      changed.merge(changed_within(inner));
+    return true;
+  });
+  return changed;
+}
+
+static bool is_uniform(const clang::Stmt* value, const std::set<const clang::VarDecl*>& changed, int depth) {
+  bool uniform = true;
+  walk(value, [&](const clang::Stmt* statement) {
+    if (auto builtin = builtin_of(statement)) return uniform &= builtin->first != "threadIdx", false;
+    uniform &= !llvm::isa<clang::CallExpr, clang::ArraySubscriptExpr, clang::LambdaExpr>(statement);
+    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+    auto* variable = reference ? llvm::dyn_cast<clang::VarDecl>(reference->getDecl()) : nullptr;
+    if (!variable || !variable->hasLocalStorage()) return uniform;
+    const bool parameter = llvm::isa<clang::ParmVarDecl>(variable);
+    return uniform &=
+           !changed.contains(variable) &&
+           (parameter || (depth > 0 && variable->getInit() && is_uniform(variable->getInit(), changed, depth - 1)));
+  });
+  return uniform;
+}
+
+bool is_uniform_in_block(const clang::Stmt* value, const std::set<const clang::VarDecl*>& changed) {
+  constexpr int kInitialisers = 4;  // Depth of initialisers that are examined.
+  return is_uniform(value, changed, kInitialisers);
+}
+
 bool others_read_indices(const KernelSource& source) {
   return std::any_of(source.functions().begin(), source.functions().end(), [&](auto* function) {
     bool reads = false;

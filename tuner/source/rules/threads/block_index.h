@@ -51,6 +51,11 @@ bool is_plain_kernel(const KernelSource& source, const clang::FunctionDecl* kern
 /// Whether a built-in variable is spelled there as `threadIdx.x` or the like, and not by a macro.
 bool is_spelled_builtin(const KernelSource& source, const clang::Stmt* builtin);
 
+/// Variables that the statement changes other than by their declarations.
+std::set<const clang::VarDecl*> reassigned(const clang::Stmt* body);
+/// Every thread of a block finds the same value there: no memory, no calls, no variables of `changed`.
+bool is_uniform_in_block(const clang::Stmt* value, const std::set<const clang::VarDecl*>& changed);
+
 /// Another function of the text, which the kernel may call, reads blockIdx or threadIdx.
 bool others_read_indices(const KernelSource& source);
 
