@@ -197,6 +197,9 @@ RuleContext RuleContext::of(const Mep& mep) {
   facts.single = spelled_singly(mep);
   facts.shared_pointers = pointers_shared_at_sites(mep);
   facts.launches = mep.instances.size();
+  facts.one_after_other = !mep.instances.empty() && std::ranges::all_of(mep.instances, [](auto& instance) {
+    return instance.settings.known && instance.settings.stream == "default" && !instance.settings.programmatic;
+  });
   for (auto& instance : mep.instances) {
     if (std::find(facts.geometries.begin(), facts.geometries.end(), instance.geometry) == facts.geometries.end())
       facts.geometries.push_back(instance.geometry);

@@ -53,6 +53,8 @@ struct RuleContext {
   std::optional<bool> whole_warps;
   /// Every launch site spells one block and one thread along the axis.
   std::array<bool, 3> single = {};
+  /// All recorded launches were in the default stream, where none begins before the one before it has ended.
+  bool one_after_other = false;
 
   Bound bound = Bound::Unknown;
   /// Gets a sentence where a rule was expected to apply and does not: "the loop over k: …"; may be empty.

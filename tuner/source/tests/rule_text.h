@@ -102,6 +102,7 @@ inline RuleContext facts(uint32_t blocks = 100, uint32_t threads = 256) {
   known.kernel = "k";
   known.geometries = {{{blocks, 1, 1}, {threads, 1, 1}}};
   known.most_threads = threads;
+  known.one_after_other = true;
   return known;
 }
 

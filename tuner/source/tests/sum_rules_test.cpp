@@ -138,6 +138,15 @@ TEST(SplitK, LetsTheLastOneThatArrivesPutTogetherWhatIsStored) {
                                     "no two launches of the kernel run at the same time"));
 }
 
+TEST(SplitK, KeepsNothingWhereLaunchesMayRunAtTheSameTime) {
+  RuleContext streams = facts();
+  streams.one_after_other = false;
+  std::string reason;
+  streams.declined = [&](const Rule&, const std::string& sentence) { reason = sentence; };
+  EXPECT_TRUE(offers("split_k", kernel(kLoop + "  c[i] = s;\n"), k16, streams).empty());
+  EXPECT_THAT(reason, HasSubstr("launches at the same time would share what its blocks keep"));
+}
+
 TEST(SplitK, LetsOnePartBeginWithWhatTheSumBeginsWith) {
   const std::string shared = split(kernel(
       "  if (i < n) {\n    float s = c[i], most = a[0];\n    for (int j = 0; j < n; ++j) {\n      s += a[i * n + j];\n"

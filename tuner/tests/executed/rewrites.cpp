@@ -101,6 +101,7 @@ std::vector<Rewrite> rewrites(const Mep& mep, const Candidate& from) {
   auto usual = UsualForm::of(*source, mep.kernel_name, arguments);
   auto split = usual ? KernelSource::parse(usual->text, arguments) : Result<KernelSource>(usage_error("not needed"));
   RuleContext facts = RuleContext::of(mep).launched_as(from);
+  facts.one_after_other = true;
   for (bool keep_grid : {false, true}) {
     facts.keep_grid = keep_grid;
     for (auto* rule : all_rules()) {

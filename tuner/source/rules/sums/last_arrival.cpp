@@ -268,7 +268,7 @@ std::optional<LastArrival> Arrival::made() {
   last.edits.push_back({begin->begin, begin->begin, before});
   last.edits.insert(last.edits.end(), header->begin(), header->end());
   last.edits.push_back({*end, *end, "\n" + text(indent)});
-  last.premises.push_back({.words = "no two launches of the kernel run at the same time"});
+  last.premises.push_back({.words = "no two launches of the kernel run at the same time", .launches = facts_.launches});
   return last;
 }
 

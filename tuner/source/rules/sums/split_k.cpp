@@ -119,6 +119,13 @@ std::vector<Opportunity> stored(const KernelSource& source, const RuleContext& f
   for (auto& [loop, sums] : SplitK(source, facts, kernel, axis).find_loops(true)) {
     auto last = LastArrival::of(source, facts, kernel, loop, axis, blocks);
     if (!last) continue;
+    if (!facts.one_after_other) {
+      if (facts.declined)
+        facts.declined(kSplitK, source.name(loop) +
+                                    ": launches at the same time would share what its blocks keep, and "
+                                    "not all recorded ones are known to be in the default stream");
+      continue;
+    }
     Opportunity opportunity;
     opportunity.place = source.name(loop);
     opportunity.summary = std::to_string(blocks) + " blocks a sum, the last of which puts it together";
