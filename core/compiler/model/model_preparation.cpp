@@ -159,6 +159,38 @@ bool has_other_counter(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   return false;
 }
 
+/// The least and the largest value where an instruction of `block` computes it. In the body of a loop whose header
+/// tests the counter, that is not what it is after the last iteration, as scalar evolution's own range is.
+llvm::ConstantRange range_in(const llvm::BasicBlock* block, const llvm::SCEV* value, llvm::ScalarEvolution& evolution) {
+  const auto own = evolution.getSignedRange(value);
+  const unsigned bits = own.getBitWidth();
+  auto of = [&](const llvm::SCEV* part) { return range_in(block, part, evolution); };
+  if (auto* sum = llvm::dyn_cast<llvm::SCEVAddExpr>(value)) {
+    auto all = of(sum->getOperand(0));
+    for (auto* summand : sum->operands().drop_front()) all = all.add(of(summand));
+    return all.intersectWith(own, llvm::ConstantRange::Signed);
+  }
+  if (auto* cast = llvm::dyn_cast<llvm::SCEVIntegralCastExpr>(value); cast && cast->getSCEVType() != llvm::scTruncate) {
+    const auto narrow = of(cast->getOperand());
+    const bool is_signed = cast->getSCEVType() == llvm::scSignExtend;
+    return (is_signed ? narrow.signExtend(bits) : narrow.zeroExtend(bits))
+        .intersectWith(own, llvm::ConstantRange::Signed);
+  }
+  auto* counted = llvm::dyn_cast<llvm::SCEVAddRecExpr>(value);
+  if (!counted || !counted->isAffine() || !counted->getLoop()->contains(block)) return own;
+  // Behind the header's test an iteration is one for which it held.
+  auto* loop = counted->getLoop();
+  auto* tests = block == loop->getHeader() || !loop->isLoopExiting(loop->getHeader())
+                    ? nullptr
+                    : llvm::dyn_cast<llvm::SCEVConstant>(
+                          evolution.getExitCount(loop, loop->getHeader(), llvm::ScalarEvolution::ConstantMaximum));
+  if (!tests || tests->isZero() || tests->getAPInt().getActiveBits() >= std::min(bits, 32U)) return own;
+  const llvm::ConstantRange iterations(llvm::APInt(bits, 0), tests->getAPInt().zextOrTrunc(bits));
+  return of(counted->getStart())
+      .add(iterations.multiply(of(counted->getStepRecurrence(evolution))))
+      .intersectWith(own, llvm::ConstantRange::Signed);
+}
+
 /// The elements of a thread's own array become values, once each iteration that chooses one is written out. Not where
 /// one may lie beyond the array: that is for the model to show.
 bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
@@ -173,7 +205,7 @@ bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
       auto* offset =
           evolution.getMinusSCEV(evolution.getSCEV(const_cast<llvm::Value*>(pointer)), evolution.getSCEV(array));
       if (!size || llvm::isa<llvm::SCEVCouldNotCompute>(offset)) return false;
-      const auto range = evolution.getSignedRange(offset);
+      const auto range = range_in(block, offset, evolution);
       const int64_t bytes = layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue();
       if (range.getSignedMin().isNegative() || range.getSignedMax().sgt(int64_t(size->getFixedValue()) - bytes))
         return false;

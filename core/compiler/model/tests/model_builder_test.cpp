@@ -91,6 +91,21 @@ TEST(KernelModelOfSource, AHalvingLoopHasItsValuesOneByOne) {
   for (auto& barrier : model.barriers) EXPECT_TRUE(barrier.domain.is_constant(1));
 }
 
+TEST(KernelModelOfSource, ElementsOfAThreadsArrayThatNestedLoopsChooseAreValues) {
+  const auto with = [](const std::string& last) {
+    return model_of(
+        "__global__ void k(float* x) { int at[2], by[2]; for (int u = 0; u < 2; ++u) at[u] = threadIdx.x * 10 + u;"
+        " for (int v = 0; v < 2; ++v) by[v] = 100 * v;"
+        " for (int u = 0; u < 2; ++u) for (int v = 0; v " +
+        last + "; ++v) x[at[u] + by[v]] = 1; }");
+  };
+  const auto model = with("< 2");
+  ASSERT_EQ(model.accesses.size(), 4u);
+  EXPECT_TRUE(model.terms.empty());
+  EXPECT_EQ(at_threads(model.accesses[3].offset, {}), (Values{404, 444, 484, 524}));
+  EXPECT_FALSE(with("<= 2").complete() && with("<= 2").terms.empty()) << "an element beyond the array has no value";
+}
+
 TEST(KernelModelOfSource, AGridStrideLoopStepsByTheGrid) {
   auto model = model_of(
       "__global__ void k(int* x, int n) { for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;"
