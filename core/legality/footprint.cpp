@@ -98,12 +98,18 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
   auto offset = Polynomial::of(access.offset);
   bool affine = offset.has_value();
   for (auto& [factors, coefficient] : offset ? offset->products() : std::map<Polynomial::Factors, int64_t>()) {
-    auto stride = stride_of(factors);
-    // A summand without a position belongs to the stride that it is made of; else it moves within the last row.
-    size_t at = shape.strides.size() - 1;
-    for (size_t i = 0; stride && i < shape.strides.size(); ++i)
-      if (shape.strides[i].first == *stride) at = i;
-    const int64_t in_units = coefficient / shape.unit, scale = shape.strides[at].second;
+    // A summand moves along the stride that it is made of: with a position exactly, without one as a number of such
+    // steps (n / 4 * 4 rows of w elements), if they are whole; else within the last row.
+    const auto stride = stride_of(factors);
+    const bool moves = std::ranges::any_of(factors, is_position);
+    const int64_t in_units = coefficient / shape.unit;
+    size_t at = 0;
+    while (stride && at + 1 < shape.strides.size() &&
+           (moves ? shape.strides[at].first != *stride
+                  : !includes(*stride, shape.strides[at].first) || in_units % shape.strides[at].second != 0))
+      ++at;
+    if (!stride) at = shape.strides.size() - 1;
+    const int64_t scale = shape.strides[at].second;
     if (at + 1 < shape.strides.size() && in_units % scale != 0) affine = false;
     affine = affine && subscripts[at].add(without(factors, shape.strides[at].first), in_units / scale);
   }

@@ -137,7 +137,11 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
         bool changed = false;
         if (!loop->getLoopPreheader() || instruction.getType()->isVoidTy()) continue;
         loop->makeLoopInvariant(&instruction, changed);
-        // A loop's bound in memory that the kernel does not write: the header is reached whenever the loop is.
+        // The header is reached whenever the loop is: a division by a parameter is done before it as well.
+        if (!changed && block == loop->getHeader() && llvm::isa<llvm::BinaryOperator>(instruction) &&
+            loop->hasLoopInvariantOperands(&instruction))
+          instruction.moveBefore(loop->getLoopPreheader()->getTerminator()->getIterator());
+        // So is the load of a bound from memory that the kernel does not write.
         auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
         if (load && block == loop->getHeader() && written && !load->isVolatile() &&
             loop->isLoopInvariant(load->getPointerOperand()) &&
