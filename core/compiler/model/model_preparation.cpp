@@ -195,8 +195,9 @@ llvm::ConstantRange range_in(const llvm::BasicBlock* block, const llvm::SCEV* va
       .intersectWith(own, llvm::ConstantRange::Signed);
 }
 
-/// The elements of a thread's own array become values, once each iteration that chooses one is written out. Not where
-/// one may lie beyond the array: that is for the model to show.
+/// The elements of a thread's own array become values, once each iteration that chooses one is written out: integers
+/// and pointers, which may be part of an address. Sums in an array stay where they are, and one access does for all.
+/// Not where an element may lie beyond the array: that is for the model to show.
 bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   bool indexes = false;
   const llvm::DataLayout& layout = loop.getHeader()->getModule()->getDataLayout();
@@ -213,7 +214,9 @@ bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
       const int64_t bytes = layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue();
       if (range.getSignedMin().isNegative() || range.getSignedMax().sgt(int64_t(size->getFixedValue()) - bytes))
         return false;
-      indexes |= !evolution.isLoopInvariant(offset, &loop);
+      const auto* type = llvm::getLoadStoreType(&instruction);
+      indexes |=
+          (type->isIntOrIntVectorTy() || type->isPtrOrPtrVectorTy()) && !evolution.isLoopInvariant(offset, &loop);
     }
   return indexes;
 }
