@@ -50,7 +50,114 @@ void add_inner_terms(const KernelModel& model, std::set<std::string>& used) {
   }
 }
 
+using Op = Expression::Op;
+using Access = KernelModel::Access;
+using Step = std::map<Polynomial::Factors, int64_t>;  ///< Products of parameters.
+
+/// Where a run of accesses begins, without what depends on the position, and how it goes on.
+struct Run {
+  Step begin;
+  std::vector<std::pair<Step, int64_t>> steps;  ///< Each with how often, counting the beginning.
+};
+
+Step sum(const Step& a, const Step& b, int64_t times) {
+  Step all = a;
+  for (auto& [factors, coefficient] : b)
+    if (auto& there = all[factors]; (there += coefficient * times) == 0) all.erase(factors);
+  return all;
+}
+
+/// Joins runs that differ by where they begin, the longest series of them first; false: there are none.
+bool join(std::vector<Run>& runs) {
+  std::vector<Run> joined;
+  const size_t before = runs.size();
+  while (!runs.empty()) {
+    const Run first = runs.front();
+    auto with_begin = [&](const Step& begin) {
+      return std::ranges::find_if(runs, [&](auto& run) { return run.begin == begin && run.steps == first.steps; });
+    };
+    Run best = first;
+    Step by;
+    int64_t longest = 1;
+    for (auto& other : runs) {
+      if (other.steps != first.steps || other.begin == first.begin) continue;
+      const Step step = sum(other.begin, first.begin, -1);
+      int64_t from = 0, end = 2;
+      while (with_begin(sum(first.begin, step, from - 1)) != runs.end()) --from;
+      while (with_begin(sum(first.begin, step, end)) != runs.end()) ++end;
+      if (end - from > longest) longest = end - from, by = step, best.begin = sum(first.begin, step, from);
+    }
+    for (int64_t k = 0; k < longest; ++k) runs.erase(with_begin(sum(best.begin, by, k)));
+    if (longest > 1) best.steps.emplace_back(by, longest);
+    joined.push_back(std::move(best));
+  }
+  runs = std::move(joined);
+  return runs.size() < before;
+}
+
+Expression as_expression(const Step& step) {
+  Expression all = Expression::constant(0);
+  for (auto& [factors, coefficient] : step) {
+    Expression product = Expression::constant(coefficient);
+    for (auto& factor : factors) product = product * Polynomial::factor(factor);
+    all = all.is_constant(0) ? product : all + product;
+  }
+  return all;
+}
+
 }  // namespace
+
+std::vector<Access> as_runs(const std::vector<const Access*>& accesses) {
+  constexpr int64_t kLargestStep = int64_t(1) << 32;
+  struct Group {
+    const Access* like;  ///< In all but the offset.
+    Step moving;
+    std::vector<Run> runs;
+  };
+  std::vector<Group> groups;
+  std::vector<Access> all;
+  for (auto* access : accesses) {
+    auto offset = Polynomial::of(access->offset);
+    Step moving, begin;
+    bool plain = offset.has_value();
+    for (auto& [factors, coefficient] : offset ? offset->products() : Step()) {
+      (std::ranges::any_of(factors, is_position) ? moving : begin)[factors] = coefficient;
+      plain &= std::abs(coefficient) < kLargestStep;
+    }
+    if (!plain) {
+      all.push_back(*access);
+      continue;
+    }
+    auto group = std::ranges::find_if(groups, [&](auto& one) {
+      return one.like->kind == access->kind && one.like->bytes == access->bytes && one.moving == moving &&
+             one.like->domain == access->domain;
+    });
+    if (group == groups.end()) group = groups.insert(group, {access, std::move(moving), {}});
+    auto there = [&](auto& run) { return run.begin == begin; };
+    if (std::ranges::none_of(group->runs, there)) group->runs.push_back({std::move(begin), {}});
+  }
+  for (auto& group : groups) {
+    std::ranges::sort(group.runs, {}, &Run::begin);
+    while (join(group.runs)) {}
+    for (auto& run : group.runs) {
+      Access one = *group.like;
+      Expression offset = as_expression(sum(group.moving, run.begin, 1));
+      for (auto& [step, times] : run.steps) {
+        const std::string counter = "loop.r" + std::to_string(one.counters.size() + 1);
+        const Expression k = Expression::variable(counter);
+        offset = offset + as_expression(step) * k;
+        one.domain = Expression::binary(
+            Op::And, one.domain,
+            Expression::binary(Op::And, Expression::binary(Op::GreaterEqual, k, Expression::constant(0)),
+                               Expression::binary(Op::Less, k, Expression::constant(times))));
+        one.counters.push_back(counter);
+      }
+      one.offset = std::move(offset), one.time.clear();
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
 
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses) {
   Shape shape;
@@ -98,12 +205,18 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
   auto offset = Polynomial::of(access.offset);
   bool affine = offset.has_value();
   for (auto& [factors, coefficient] : offset ? offset->products() : std::map<Polynomial::Factors, int64_t>()) {
-    auto stride = stride_of(factors);
-    // A summand without a position belongs to the stride that it is made of; else it moves within the last row.
-    size_t at = shape.strides.size() - 1;
-    for (size_t i = 0; stride && i < shape.strides.size(); ++i)
-      if (shape.strides[i].first == *stride) at = i;
-    const int64_t in_units = coefficient / shape.unit, scale = shape.strides[at].second;
+    // A summand moves along the stride that it is made of: with a position exactly, without one as a number of such
+    // steps (n / 4 * 4 rows of w elements), if they are whole; else within the last row.
+    const auto stride = stride_of(factors);
+    const bool moves = std::ranges::any_of(factors, is_position);
+    const int64_t in_units = coefficient / shape.unit;
+    size_t at = 0;
+    while (stride && at + 1 < shape.strides.size() &&
+           (moves ? shape.strides[at].first != *stride
+                  : !includes(*stride, shape.strides[at].first) || in_units % shape.strides[at].second != 0))
+      ++at;
+    if (!stride) at = shape.strides.size() - 1;
+    const int64_t scale = shape.strides[at].second;
     if (at + 1 < shape.strides.size() && in_units % scale != 0) affine = false;
     affine = affine && subscripts[at].add(without(factors, shape.strides[at].first), in_units / scale);
   }

@@ -28,6 +28,11 @@ struct TouchTerm {
 
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses);
 
+/// Accesses to one object that together touch what the given ones do, each under the same condition: those whose
+/// elements are a constant step apart, as an unrolled loop's are, are one with a counter. Sets of elements are compared
+/// much faster so. Their times are none.
+std::vector<KernelModel::Access> as_runs(const std::vector<const KernelModel::Access*>& accesses);
+
 class Touch {
  public:
   using Scope = InstanceText::Scope;

@@ -3,6 +3,8 @@
 
 #include <isl/set.h>
 
+#include <algorithm>
+
 #include "core/model/launch/limits.h"
 
 namespace kernelift::legality {
@@ -12,6 +14,34 @@ isl::set parameters(const Setting& setting, const InstanceText& text, const std:
   return isl::set(setting.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
                                        "] : " + text.constraints() + more + " }")
       .params();
+}
+
+/// Remainders of division by a parameter.
+void collect_remainders(const Expression& expression, std::vector<Expression>& into) {
+  for (auto& operand : expression.operands()) collect_remainders(operand, into);
+  if (expression.op() != Expression::Op::Remainder || expression.operands()[1].as_constant()) return;
+  const bool of_parameters =
+      std::ranges::all_of(expression.variables(), [](auto& name) { return name.starts_with("arg."); });
+  if (of_parameters && std::ranges::find(into, expression) == into.end()) into.push_back(expression);
+}
+
+/// A remainder by a parameter is one more parameter to the sets, and has the dividend's sign and no larger a value.
+void bound_remainders(Setting& setting, const Side& side) {
+  std::vector<Expression> remainders;
+  for (auto& access : side.model.accesses)
+    collect_remainders(access.offset, remainders), collect_remainders(access.domain, remainders);
+  for (auto& remainder : remainders) {
+    InstanceText text(side.launch, setting.parameters, InstanceText::Scope::Block);
+    auto rest = text.affine(remainder), of = text.affine(remainder.operands()[0]),
+         by = text.affine(remainder.operands()[1]);
+    if (!rest || !of || !by) continue;
+    const std::string r = "(" + *rest + ")", a = "(" + *of + ")", b = "(" + *by + ")";
+    text.add("(" + b + " = 0 or (" + a + " >= 0 and 0 <= " + r + " <= " + a + ") or (" + a + " < 0 and " + a +
+             " <= " + r + " <= 0))");
+    text.add("(" + b + " = 0 or (" + b + " > 0 and -" + b + " < " + r + " < " + b + ") or (" + b + " < 0 and " + b +
+             " < " + r + " < -" + b + "))");
+    setting.asked = setting.asked.intersect(parameters(setting, text, ""));
+  }
 }
 
 }  // namespace
@@ -48,6 +78,7 @@ Findings launched(Setting& setting) {
       text.constrain(condition);
       if (text.exact()) all = all.intersect(parameters(setting, text, ""));
     }
+  for (auto* side : {&setting.original, &setting.candidate}) bound_remainders(setting, *side);
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <isl/set.h>
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "core/legality/assumptions.h"
@@ -30,6 +31,13 @@ constexpr size_t kMostAccesses = 2000;  ///< Of one kernel.
 /// An object in both models; indices into KernelModel::objects, or none.
 struct CommonObject {
   std::optional<size_t> original, candidate;
+};
+
+/// What accesses to one object touch.
+struct Touches {
+  std::vector<Touch> each;
+  std::vector<Touch> runs;  ///< The same of as_runs(), where that is much less; else empty.
+  const std::vector<Touch>& shortest() const { return runs.empty() ? each : runs; }
 };
 
 std::vector<const Access*> accesses_of(const KernelModel& model, std::optional<size_t> object) {
@@ -106,6 +114,18 @@ class Comparison {
     return all;
   }
 
+  /// The touches of accesses as runs; empty: too few accesses are joined to be worth it, or isl gave up.
+  std::vector<Touch> touches_of_runs(const Side& side, const std::vector<const Access*>& accesses, const Shape& shape) {
+    constexpr size_t kFew = 8;
+    if (accesses.size() < kFew) return {};
+    auto& runs = runs_.emplace_back(as_runs(accesses));
+    if (2 * runs.size() > accesses.size()) return {};
+    std::vector<const Access*> all;
+    for (auto& run : runs) all.push_back(&run);
+    auto touched = touches(side, all, shape, Scope::Grid);
+    return touched ? std::move(*touched) : std::vector<Touch>();
+  }
+
   /// Stores and atomic operations: a sum that all threads add to may be stored by one of them.
   static std::vector<Touch> writes_of(const std::vector<Touch>& all) {
     std::vector<Touch> chosen;
@@ -113,6 +133,7 @@ class Comparison {
       if (one.access().kind != Access::Kind::Load) chosen.push_back(one);
     return chosen;
   }
+  static Touches writes_of(const Touches& all) { return {writes_of(all.each), writes_of(all.runs)}; }
 
   // Each of these is false if isl gave up.
 
@@ -134,27 +155,36 @@ class Comparison {
     for (auto& one : *theirs)
       if (one.access().kind != Access::Kind::Load) writes_ = writes_.unite(one.elements().params());
     const size_t subscripts = shape.strides.size();
+    Touches all_theirs{std::move(*theirs), touches_of_runs(original_, of_original, shape)};
+    Touches all_ours{std::move(*ours), touches_of_runs(candidate_, of_candidate, shape)};
     // What no other kernel can see does not have to hold what the original would leave there.
     if (!object.original && candidate_.model.objects[*object.candidate].own)
-      return compare_conflicts(*theirs, *ours, subscripts, name);
-    auto covered = [&](const std::vector<Touch>& touched, const std::vector<Touch>& allowed, const char* which,
-                       bool ours) {
-      return note(uncovered(setting_, touched, allowed, subscripts, {name, which, ours}));
+      return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
+    auto covered = [&](const Touches& touched, const Touches& allowed, const char* which, bool ours) {
+      return note(not_covered(touched, allowed, subscripts, {name, which, ours}));
     };
-    if (!covered(*ours, *theirs, "which the original does not touch", true)) return false;
-    auto original = writes_of(*theirs), candidate = writes_of(*ours);
+    if (!covered(all_ours, all_theirs, "which the original does not touch", true)) return false;
+    auto original = writes_of(all_theirs), candidate = writes_of(all_ours);
     if (!covered(candidate, original, "which the original does not write", true) ||
         !covered(original, candidate, "as the original, and the candidate does not", false))
       return false;
-    if (original.empty() && !compare_reads(*theirs, *ours, subscripts, name)) return false;
-    return compare_conflicts(*theirs, *ours, subscripts, name);
+    if (original.each.empty() && !compare_reads(all_theirs, all_ours, subscripts, name)) return false;
+    return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
+  }
+
+  /// Runs are enough for a proof; what an access does that it should not is said of the access.
+  std::optional<Findings> not_covered(const Touches& touched, const Touches& allowed, size_t subscripts,
+                                      const CoverageWords& words) {
+    if (!touched.runs.empty() || !allowed.runs.empty()) {
+      auto found = uncovered(setting_, touched.shortest(), allowed.shortest(), subscripts, words);
+      if (!found || (found->wrong.empty() && found->not_known.empty())) return found;
+    }
+    return uncovered(setting_, touched.each, allowed.each, subscripts, words);
   }
 
   /// Of an input: what the candidate no longer reads may be a term that it lost.
-  bool compare_reads(const std::vector<Touch>& theirs, const std::vector<Touch>& ours, size_t subscripts,
-                     const std::string& name) {
-    auto lost =
-        uncovered(setting_, theirs, ours, subscripts, {name, "as the original, and the candidate does not", false});
+  bool compare_reads(const Touches& theirs, const Touches& ours, size_t subscripts, const std::string& name) {
+    auto lost = not_covered(theirs, ours, subscripts, {name, "as the original, and the candidate does not", false});
     if (!lost) return false;
     for (auto& one : lost->wrong) one.may_be_right = true, wrong_.push_back(std::move(one));
     if (!lost->not_known.empty() && !reads_not_known_) reads_not_known_ = not_known(lost->not_known, lost->line);
@@ -179,8 +209,13 @@ class Comparison {
     return true;
   }
 
-  bool compare_conflicts(const std::vector<Touch>& theirs, const std::vector<Touch>& ours, size_t subscripts,
+  bool compare_conflicts(const std::vector<Touch>& theirs, const Touches& touches, size_t subscripts,
                          const std::string& name) {
+    auto& ours = touches.each;
+    if (!touches.runs.empty()) {
+      auto found = conflicts(setting_, candidate_, touches.runs, subscripts, Scope::Grid);
+      if (!found || found->empty()) return found.has_value();
+    }
     auto found = conflicts(setting_, candidate_, ours, subscripts, Scope::Grid);
     if (!found) return false;
     if (found->empty()) return true;
@@ -329,6 +364,7 @@ class Comparison {
 
   Setting setting_;
   const Side &original_, &candidate_;
+  std::deque<std::vector<Access>> runs_;
   isl::set writes_;
   std::vector<Wrong> wrong_;
   Wrong leaves_rows_;

@@ -1,24 +1,21 @@
 // See loop_form.h.
 #include "core/compiler/model/loop_form.h"
 
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "core/compiler/model/position.h"
 
 namespace kernelift {
+namespace {
 
-bool header_says_all(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
-  if (loop.getExitingBlock() != loop.getHeader()) return false;
-  auto* branch = llvm::dyn_cast<llvm::BranchInst>(loop.getHeader()->getTerminator());
-  auto* compare = branch && branch->isConditional() ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition()) : nullptr;
-  if (!compare) return false;
-  auto predicate = compare->getPredicate();
-  if (!loop.contains(branch->getSuccessor(0))) predicate = llvm::CmpInst::getInversePredicate(predicate);
-  auto* left = evolution.getSCEV(compare->getOperand(0));
-  auto* right = evolution.getSCEV(compare->getOperand(1));
+/// The counter is on one side of its bound until it passes it.
+bool holds_until_it_fails(const llvm::ICmpInst& compare, bool wanted, llvm::Loop& loop,
+                          llvm::ScalarEvolution& evolution) {
+  auto predicate = wanted ? compare.getPredicate() : compare.getInversePredicate();
+  auto* left = evolution.getSCEV(compare.getOperand(0));
+  auto* right = evolution.getSCEV(compare.getOperand(1));
   if (!llvm::isa<llvm::SCEVAddRecExpr>(left)) {
     std::swap(left, right);
     predicate = llvm::CmpInst::getSwappedPredicate(predicate);
@@ -43,6 +40,36 @@ bool header_says_all(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   while (auto* cast = llvm::dyn_cast<llvm::SCEVCastExpr>(step)) step = cast->getOperand();
   auto* product = llvm::dyn_cast<llvm::SCEVMulExpr>(step);
   return rises && (product ? llvm::all_of(product->operands(), positive) : positive(step));
+}
+
+/// So does the condition if it is `wanted`, of all comparisons that it is made of.
+bool holds_until_it_fails(llvm::Value* condition, bool wanted, llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition))
+    return holds_until_it_fails(*compare, wanted, loop, evolution);
+  using namespace llvm::PatternMatch;
+  llvm::Value *a = nullptr, *b = nullptr;
+  const bool all = wanted ? match(condition, m_LogicalAnd(m_Value(a), m_Value(b)))
+                          : match(condition, m_LogicalOr(m_Value(a), m_Value(b)));
+  return all && holds_until_it_fails(a, wanted, loop, evolution) && holds_until_it_fails(b, wanted, loop, evolution);
+}
+
+}  // namespace
+
+std::optional<llvm::SmallVector<llvm::BasicBlock*>> tests_that_say_all(llvm::Loop& loop,
+                                                                       llvm::ScalarEvolution& evolution,
+                                                                       const llvm::DominatorTree& dominators) {
+  llvm::SmallVector<llvm::BasicBlock*> exiting;
+  loop.getExitingBlocks(exiting);
+  auto* latch = loop.getLoopLatch();
+  if (exiting.empty() || !latch) return std::nullopt;
+  for (auto* block : exiting) {
+    if (llvm::any_of(loop.getSubLoops(), [&](auto* inner) { return inner->contains(block); })) return std::nullopt;
+    auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+    if (!branch || !branch->isConditional() || !dominators.dominates(block, latch)) return std::nullopt;
+    if (!holds_until_it_fails(branch->getCondition(), loop.contains(branch->getSuccessor(0)), loop, evolution))
+      return std::nullopt;
+  }
+  return exiting;
 }
 
 }  // namespace kernelift

@@ -1,15 +1,19 @@
-// How a loop's iterations follow from its header.
+// Loops whose tests say which iterations there are.
 #pragma once
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/Dominators.h>
 
-namespace llvm {
-class Loop;
-class ScalarEvolution;
-}  // namespace llvm
+#include <optional>
 
 namespace kernelift {
 
-/// True if a loop's only exit is in its header, by a comparison that fails for ever once it fails: then an iteration
-/// whose comparison holds follows only such iterations, and the comparison alone says which iterations there are.
-bool header_says_all(llvm::Loop& loop, llvm::ScalarEvolution& evolution);
+/// The blocks from which the loop is left, if every iteration passes all of them and each compares the loop's counter,
+/// which only rises or only falls, with a bound that stays: where the tests hold in an iteration, they held in all
+/// before it. Scalar evolution knows fewer, since it reckons with counters that wrap around. nullopt: the loop is no
+/// such loop.
+std::optional<llvm::SmallVector<llvm::BasicBlock*>> tests_that_say_all(llvm::Loop& loop,
+                                                                       llvm::ScalarEvolution& evolution,
+                                                                       const llvm::DominatorTree& dominators);
 
 }  // namespace kernelift

@@ -137,7 +137,11 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
         bool changed = false;
         if (!loop->getLoopPreheader() || instruction.getType()->isVoidTy()) continue;
         loop->makeLoopInvariant(&instruction, changed);
-        // A loop's bound in memory that the kernel does not write: the header is reached whenever the loop is.
+        // The header is reached whenever the loop is: a division by a parameter is done before it as well.
+        if (!changed && block == loop->getHeader() && llvm::isa<llvm::BinaryOperator>(instruction) &&
+            loop->hasLoopInvariantOperands(&instruction))
+          instruction.moveBefore(loop->getLoopPreheader()->getTerminator()->getIterator());
+        // So is the load of a bound from memory that the kernel does not write.
         auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
         if (load && block == loop->getHeader() && written && !load->isVolatile() &&
             loop->isLoopInvariant(load->getPointerOperand()) &&
@@ -159,8 +163,41 @@ bool has_other_counter(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   return false;
 }
 
-/// The elements of a thread's own array become values, once each iteration that chooses one is written out. Not where
-/// one may lie beyond the array: that is for the model to show.
+/// The least and the largest value where an instruction of `block` computes it. In the body of a loop whose header
+/// tests the counter, that is not what it is after the last iteration, as scalar evolution's own range is.
+llvm::ConstantRange range_in(const llvm::BasicBlock* block, const llvm::SCEV* value, llvm::ScalarEvolution& evolution) {
+  const auto own = evolution.getSignedRange(value);
+  const unsigned bits = own.getBitWidth();
+  auto of = [&](const llvm::SCEV* part) { return range_in(block, part, evolution); };
+  if (auto* sum = llvm::dyn_cast<llvm::SCEVAddExpr>(value)) {
+    auto all = of(sum->getOperand(0));
+    for (auto* summand : sum->operands().drop_front()) all = all.add(of(summand));
+    return all.intersectWith(own, llvm::ConstantRange::Signed);
+  }
+  if (auto* cast = llvm::dyn_cast<llvm::SCEVIntegralCastExpr>(value); cast && cast->getSCEVType() != llvm::scTruncate) {
+    const auto narrow = of(cast->getOperand());
+    const bool is_signed = cast->getSCEVType() == llvm::scSignExtend;
+    return (is_signed ? narrow.signExtend(bits) : narrow.zeroExtend(bits))
+        .intersectWith(own, llvm::ConstantRange::Signed);
+  }
+  auto* counted = llvm::dyn_cast<llvm::SCEVAddRecExpr>(value);
+  if (!counted || !counted->isAffine() || !counted->getLoop()->contains(block)) return own;
+  // Behind the header's test an iteration is one for which it held.
+  auto* loop = counted->getLoop();
+  auto* tests = block == loop->getHeader() || !loop->isLoopExiting(loop->getHeader())
+                    ? nullptr
+                    : llvm::dyn_cast<llvm::SCEVConstant>(
+                          evolution.getExitCount(loop, loop->getHeader(), llvm::ScalarEvolution::ConstantMaximum));
+  if (!tests || tests->isZero() || tests->getAPInt().getActiveBits() >= std::min(bits, 32U)) return own;
+  const llvm::ConstantRange iterations(llvm::APInt(bits, 0), tests->getAPInt().zextOrTrunc(bits));
+  return of(counted->getStart())
+      .add(iterations.multiply(of(counted->getStepRecurrence(evolution))))
+      .intersectWith(own, llvm::ConstantRange::Signed);
+}
+
+/// The elements of a thread's own array become values, once each iteration that chooses one is written out: integers
+/// and pointers, which may be part of an address. Sums in an array stay where they are, and one access does for all.
+/// Not where an element may lie beyond the array: that is for the model to show.
 bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
   bool indexes = false;
   const llvm::DataLayout& layout = loop.getHeader()->getModule()->getDataLayout();
@@ -173,11 +210,13 @@ bool indexes_local_array(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
       auto* offset =
           evolution.getMinusSCEV(evolution.getSCEV(const_cast<llvm::Value*>(pointer)), evolution.getSCEV(array));
       if (!size || llvm::isa<llvm::SCEVCouldNotCompute>(offset)) return false;
-      const auto range = evolution.getSignedRange(offset);
+      const auto range = range_in(block, offset, evolution);
       const int64_t bytes = layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).getFixedValue();
       if (range.getSignedMin().isNegative() || range.getSignedMax().sgt(int64_t(size->getFixedValue()) - bytes))
         return false;
-      indexes |= !evolution.isLoopInvariant(offset, &loop);
+      const auto* type = llvm::getLoadStoreType(&instruction);
+      indexes |=
+          (type->isIntOrIntVectorTy() || type->isPtrOrPtrVectorTy()) && !evolution.isLoopInvariant(offset, &loop);
     }
   return indexes;
 }

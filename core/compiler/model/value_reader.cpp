@@ -4,10 +4,12 @@
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 
 #include <algorithm>
 
@@ -136,16 +138,25 @@ Address ValueReader::address(llvm::Value* pointer, llvm::BasicBlock* block) {
   auto* scope = loops_.getLoopFor(block);
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(pointer);
   const unsigned line = instruction ? line_of(*instruction) : 0;
-  auto* scev = evolution_.getSCEVAtScope(evolution_.getSCEV(pointer), scope);
-  auto* base = llvm::dyn_cast<llvm::SCEVUnknown>(evolution_.getPointerBase(scev));
-  if (!base) {
-    model_.gaps.push_back({line, "an address that is chosen between several"});
-    return {add_object({}), number(0)};
+  Expression behind = number(0);
+  while (true) {
+    auto* scev = evolution_.getSCEVAtScope(evolution_.getSCEV(pointer), scope);
+    auto* base = llvm::dyn_cast<llvm::SCEVUnknown>(evolution_.getPointerBase(scev));
+    if (!base) {
+      model_.gaps.push_back({line, "an address that is chosen between several"});
+      return {add_object({}), number(0)};
+    }
+    auto* offset = evolution_.getMinusSCEV(scev, base);
+    // The same address in another address space, as __ldg takes it.
+    auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastOperator>(base->getValue());
+    if (llvm::isa<llvm::SCEVCouldNotCompute>(offset))
+      return {object(llvm::getUnderlyingObject(base->getValue()), line), unknown_term("an address", line)};
+    Expression further = integer(offset, scope);
+    if (behind.is_constant(0)) behind = std::move(further);
+    else if (!further.is_constant(0)) behind = std::move(behind) + std::move(further);
+    if (!cast) return {object(base->getValue(), line), std::move(behind)};
+    pointer = cast->getPointerOperand();
   }
-  auto* offset = evolution_.getMinusSCEV(scev, base);
-  const size_t to = object(base->getValue(), line);
-  if (llvm::isa<llvm::SCEVCouldNotCompute>(offset)) return {to, unknown_term("an address", line)};
-  return {to, integer(offset, scope)};
 }
 
 /// Parameters that a kernel reads as unsigned are taken to be not negative, which the model says.
@@ -460,18 +471,26 @@ Expression ValueReader::arrives(llvm::BasicBlock* from, llvm::BasicBlock* to) {
 Expression ValueReader::iterations(llvm::Loop& loop) {
   Expression k = counter(&loop);
   Expression not_negative = Expression::binary(Op::GreaterEqual, k, number(0));
-  if (header_says_all(loop, evolution_)) {
-    auto* header = loop.getHeader();
-    if (llvm::none_of(*header, [](auto& instruction) { return instruction.mayReadOrWriteMemory(); }))
-      return not_negative;
-    // The header itself is entered once more than its comparison holds.
-    auto* end = header->getTerminator();
+  const auto tests = tests_that_say_all(loop, evolution_, dominators_);
+  // What comes before a test in an iteration is done once more than the test holds.
+  Expression before = number(1);
+  for (auto* test : tests ? *tests : llvm::SmallVector<llvm::BasicBlock*>()) {
+    auto touches = [&](llvm::BasicBlock* block) {
+      return !dominators_.properlyDominates(test, block) &&
+             llvm::any_of(*block, [](auto& instruction) { return instruction.mayReadOrWriteMemory(); });
+    };
+    if (llvm::none_of(loop.blocks(), touches)) continue;
+    auto* end = test->getTerminator();
     auto* inside = loop.contains(end->getSuccessor(0)) ? end->getSuccessor(0) : end->getSuccessor(1);
-    Expression before = edge(header, inside).substitute({{counters_.lookup(&loop), k - number(1)}});
-    return both(std::move(not_negative), either(Expression::binary(Op::Equal, k, number(0)), std::move(before)));
+    before = both(std::move(before), edge(test, inside).substitute({{counters_.lookup(&loop), k - number(1)}}));
   }
+  if (tests && before.is_constant(1)) return not_negative;
   auto* count = evolution_.getBackedgeTakenCount(&loop);
-  if (!llvm::isa<llvm::SCEVCouldNotCompute>(count)) {
+  const bool counted = !llvm::isa<llvm::SCEVCouldNotCompute>(count);
+  const bool by_header = tests && tests->size() == 1 && tests->front() == loop.getHeader();
+  if (tests && (by_header || !counted))
+    return both(std::move(not_negative), either(Expression::binary(Op::Equal, k, number(0)), std::move(before)));
+  if (counted) {
     Expression last = integer(count, loop.getParentLoop());
     return both(std::move(not_negative), Expression::binary(Op::LessEqual, k, std::move(last)));
   }

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <set>
+#include <thread>
 
 #include "core/compiler/frontend.h"
 #include "core/model/verdict/verdict.h"
@@ -287,10 +290,20 @@ const char* name(Fate fate) {
 }
 
 std::vector<Executed> execute(const std::vector<SuiteKernel>& kernels, const ExecutionOptions& options) {
+  std::vector<std::vector<Executed>> of(kernels.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < kernels.size();)
+      if ((options.kernel.empty() || kernels[i].name == options.kernel) && !kernels[i].unordered)
+        Executor(kernels[i], options, of[i]).run();
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned i = 1; i < options.jobs; ++i) others.emplace_back(work);
+    work();
+  }
   std::vector<Executed> all;
-  for (auto& kernel : kernels)
-    if ((options.kernel.empty() || kernel.name == options.kernel) && !kernel.unordered)
-      Executor(kernel, options, all).run();
+  for (auto& some : of) std::ranges::move(some, std::back_inserter(all));
   return all;
 }
 

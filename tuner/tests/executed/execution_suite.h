@@ -36,6 +36,7 @@ struct ExecutionOptions {
   int steps = 1;
   unsigned of = 1;       ///< Every so many-th rewrite is executed.
   bool verbose = false;  ///< Prints each rewrite before it is run.
+  unsigned jobs = 1;     ///< Kernels at a time, each in a thread of its own.
   bool judge = false;    ///< Asks the comparison for all sizes about rewrites that are equal, too.
 };
 

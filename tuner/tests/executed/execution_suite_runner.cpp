@@ -1,17 +1,20 @@
 // Prints what became of the rewrites of the suites' kernels.
-// `rule_suite [--kernel NAME] [--rule NAME] [--steps N] [--of N] [--all] [--judge] [--verbose]`: a line for each
-// rewrite that is not equal, or for all (with what the comparison for all sizes says), and the table. `rule_suite
+// `rule_suite [--kernel NAME] [--rule NAME] [--steps N] [--of N] [--jobs N] [--all] [--judge] [--verbose]`: a line for
+// each rewrite that is not equal, or for all (with what the comparison for all sizes says), and the table. `rule_suite
 // --variants`: wrong variants that no execution shows. `rule_suite --offers`: what is offered, for each kernel and
 // by rule, as tables in Markdown (docs/verification.md).
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tuner/tests/executed/execution_suite.h"
 
 int main(int count, char** arguments) {
   using namespace kernelift;
   tuner::ExecutionOptions options;
+  options.jobs = std::max(1U, std::thread::hardware_concurrency());
   bool every = false, variants = false, offers = false;
   for (int i = 1; i < count; ++i) {
     auto is = [&](const char* name) { return std::strcmp(arguments[i], name) == 0; };
@@ -24,6 +27,7 @@ int main(int count, char** arguments) {
     else if (is("--kernel")) options.kernel = arguments[++i];
     else if (is("--rule")) options.rule = arguments[++i];
     else if (is("--steps")) options.steps = std::atoi(arguments[++i]);
+    else if (is("--jobs")) options.jobs = static_cast<unsigned>(std::atoi(arguments[++i]));
     else if (is("--of")) options.of = static_cast<unsigned>(std::atoi(arguments[++i]));
   }
   auto kernels = legality::read_suite(KERNELIFT_SUITE);

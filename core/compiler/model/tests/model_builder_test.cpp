@@ -91,6 +91,21 @@ TEST(KernelModelOfSource, AHalvingLoopHasItsValuesOneByOne) {
   for (auto& barrier : model.barriers) EXPECT_TRUE(barrier.domain.is_constant(1));
 }
 
+TEST(KernelModelOfSource, ElementsOfAThreadsArrayThatNestedLoopsChooseAreValues) {
+  const auto with = [](const std::string& last) {
+    return model_of(
+        "__global__ void k(float* x) { int at[2], by[2]; for (int u = 0; u < 2; ++u) at[u] = threadIdx.x * 10 + u;"
+        " for (int v = 0; v < 2; ++v) by[v] = 100 * v;"
+        " for (int u = 0; u < 2; ++u) for (int v = 0; v " +
+        last + "; ++v) x[at[u] + by[v]] = 1; }");
+  };
+  const auto model = with("< 2");
+  ASSERT_EQ(model.accesses.size(), 4u);
+  EXPECT_TRUE(model.terms.empty());
+  EXPECT_EQ(at_threads(model.accesses[3].offset, {}), (Values{404, 444, 484, 524}));
+  EXPECT_FALSE(with("<= 2").complete() && with("<= 2").terms.empty()) << "an element beyond the array has no value";
+}
+
 TEST(KernelModelOfSource, AGridStrideLoopStepsByTheGrid) {
   auto model = model_of(
       "__global__ void k(int* x, int n) { for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n;"
@@ -98,6 +113,39 @@ TEST(KernelModelOfSource, AGridStrideLoopStepsByTheGrid) {
   auto& store = model.accesses.at(0);
   Bindings values{{"arg.a1", 1 << 20}, {"nctaid.x", 10}, {store.counters.at(0), 3}};
   EXPECT_EQ(at_threads(store.offset, values), (Values{16384, 16388, 16392, 16396}));
+}
+
+TEST(KernelModelOfSource, ALoopWithTwoBoundsStaysBelowBoth) {
+  const auto model = model_of(
+      "__global__ void k(int* x, int n, int m) { for (int i = threadIdx.x; i < n && i < m; i += blockDim.x)"
+      " x[i] = n; }");
+  ASSERT_EQ(model.accesses.size(), 1u);
+  EXPECT_TRUE(model.terms.empty());
+  const Bindings second{{"loop.k1", 1}, {"arg.a1", 131}, {"arg.a2", 130}};
+  EXPECT_EQ(at_threads(model.accesses[0].domain, second), (Values{1, 1, 0, 0}));
+}
+
+TEST(KernelModelOfSource, WhatIsWrittenBeforeALoopsSecondTestIsWrittenOnceMore) {
+  const auto model = model_of(
+      "__global__ void k(int* x, int* out, int n, int m) { for (int i = 0; i < n; ++i) { x[i] = 0; if (i >= m)"
+      " break; out[i] = 1; } }");
+  ASSERT_EQ(model.accesses.size(), 2u);
+  EXPECT_TRUE(model.terms.empty());
+  auto written = [&](int64_t k) {
+    return *model.accesses[0].domain.evaluate({{"loop.k1", k}, {"arg.a2", 9}, {"arg.a3", 3}}) != 0;
+  };
+  EXPECT_TRUE(written(0) && written(3));
+  EXPECT_FALSE(written(4));
+}
+
+TEST(KernelModelOfSource, ALoadThroughTheReadOnlyCacheIsALoad) {
+  const auto model =
+      model_of("__global__ void k(const float* x, float* out, int n) { out[0] = __ldg(&x[threadIdx.x + n]); }");
+  ASSERT_TRUE(model.complete());
+  const auto loads = of_kind(model, Access::Kind::Load);
+  ASSERT_EQ(loads.size(), 1u);
+  EXPECT_EQ(model.objects[loads[0].object].name, "arg.a0");
+  EXPECT_EQ(at_threads(loads[0].offset, {{"arg.a2", 5}}), (Values{20, 24, 28, 32}));
 }
 
 TEST(KernelModelOfSource, MembersOfAStructureByValueAreParameters) {
