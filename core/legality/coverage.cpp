@@ -18,9 +18,11 @@ std::string list(const std::vector<std::string>& words) {
   return text;
 }
 
-/// The elements of `from`, in the tuple of `to`: terms that `from` lacks may have any value. Null: `from` depends on a
-/// term that `to` has not.
-isl::set in_tuple_of(const Touch& to, const Touch& from, size_t subscripts) {
+// In what these return, a set that is null means that isl gave up, as everywhere.
+
+/// The elements of `from`, in the tuple of `to`: terms that `from` lacks may have any value. nullopt: `from` depends on
+/// a term that `to` has not.
+std::optional<isl::set> in_tuple_of(const Touch& to, const Touch& from, size_t subscripts) {
   if (to.terms() == from.terms()) return from.elements();
   std::vector<std::string> target, source;
   for (size_t i = 0; i < subscripts; ++i) target.push_back("s" + std::to_string(i));
@@ -37,7 +39,7 @@ isl::set in_tuple_of(const Touch& to, const Touch& from, size_t subscripts) {
   for (auto& term : from.terms()) {
     size_t t = 0;
     while (t < to.terms().size() && (to.terms()[t] != term || taken.contains(t))) ++t;
-    if (t == to.terms().size()) return {};
+    if (t == to.terms().size()) return std::nullopt;
     taken.insert(t);
     source.insert(source.end(), groups[t].begin(), groups[t].end());
   }
@@ -46,8 +48,8 @@ isl::set in_tuple_of(const Touch& to, const Touch& from, size_t subscripts) {
 }
 
 /// Elements that the accesses touch whatever the values of their terms are: `if (x[i] > 0) out[i] = 1; else out[i] =
-/// 2;` Only accesses with the terms of the first that has any are looked at.
-isl::set surely_touched(const std::vector<Touch>& all, size_t subscripts) {
+/// 2;` Only accesses with the terms of the first that has any are looked at; nullopt: none has.
+std::optional<isl::set> surely_touched(const std::vector<Touch>& all, size_t subscripts) {
   isl::set touched;
   const Touch* first = nullptr;
   for (auto& one : all) {
@@ -55,7 +57,7 @@ isl::set surely_touched(const std::vector<Touch>& all, size_t subscripts) {
     touched = first ? touched.unite(one.elements()) : one.elements();
     first = first ? first : &one;
   }
-  if (!first) return {};
+  if (!first) return std::nullopt;
   std::vector<std::string> whole, without_values;
   for (size_t i = 0; i < subscripts; ++i) whole.push_back("s" + std::to_string(i));
   without_values = whole;
@@ -157,18 +159,17 @@ std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& to
     std::string reason = one.reason();
     for (auto& other : allowed) {
       if (is_empty(rest)) break;
-      isl::set there = other.exact() ? in_tuple_of(one, other, subscripts) : isl::set();
-      if (there.is_null()) {
+      const auto there = other.exact() ? in_tuple_of(one, other, subscripts) : std::nullopt;
+      if (!there) {
         if (reason.empty()) reason = !other.exact() ? other.reason() : other.terms()[0].shown;
         continue;
       }
-      rest = rest.subtract(there);
+      rest = rest.subtract(*there);
     }
     if (rest.is_null()) return std::nullopt;
     if (is_empty(rest)) continue;
     if (one.terms().empty() && one.exact() && !reason.empty()) {
-      isl::set sure = surely_touched(allowed, subscripts);
-      if (!sure.is_null()) rest = rest.subtract(sure);
+      if (const auto sure = surely_touched(allowed, subscripts)) rest = rest.subtract(*sure);
       if (rest.is_null()) return std::nullopt;
       if (is_empty(rest)) continue;
       // An atomic operation may leave what it finds, as adding 0 does.

@@ -290,6 +290,34 @@ TEST(CompareMemory, HundredsOfAccessesInNestedLoopsEndInTime) {
   EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 60);
 }
 
+TEST(CompareMemory, WhereverItGivesUpItClaimsNothing) {
+  // The candidate's elements depend on values in memory, the original's do not, or the other way about.
+  auto on_input = [](const std::string& body) {
+    return "__global__ void k(const int* x, float* out, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+           body + "\n}";
+  };
+  const std::string plain = on_input("if (i < n) { out[i] = 1; out[i + 1] = 2; }"),
+                    chosen = on_input("if (i < n) { if (x[i] > 0) out[i] = 1; else out[i] = 3; out[i + 1] = 2; }");
+  const LaunchShape launch{
+      {128, 1, 1}, {*Expression::parse("ceil_div(arg.a2, 128)"), Expression::constant(1), Expression::constant(1)}};
+  const KernelModel models[] = {suite_model(plain, launch.block), suite_model(chosen, launch.block)};
+  for (bool swapped : {false, true}) {
+    const Side original{models[swapped], launch}, candidate{models[!swapped], launch};
+    const Answer whole = compare_memory(original, candidate);
+    int ended = 0, gave_up = 0;
+    Bounds bounds;
+    for (bounds.operations = 50; ended < 3 && bounds.operations < 1'000'000;
+         bounds.operations += bounds.operations / 20 + 1) {
+      const Answer answer = compare_memory(original, candidate, {}, bounds);
+      if (answer.kind == Kind::NotKnown) ++gave_up;
+      else EXPECT_EQ(answer.kind, whole.kind) << bounds.operations << " operations: " << answer.why;
+      ended += answer.kind == whole.kind && answer.why == whole.why;
+    }
+    EXPECT_GT(gave_up, 10);
+    EXPECT_EQ(ended, 3) << whole.why;
+  }
+}
+
 TEST(CompareMemory, AQuestionThatIsNoLongerOfInterestEnds) {
   const KernelModel model = suite_model(hundreds_of_accesses(), {128, 1, 1});
   const Side side{model,
