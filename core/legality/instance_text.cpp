@@ -223,9 +223,11 @@ std::optional<std::string> InstanceText::value(const std::string& factor) {
   if (Expression::is_name(factor)) return name(factor);
   if (auto found = known_.find(factor); found != known_.end()) return found->second;
   Expression expression = Polynomial::factor(factor);
-  for (int axis = 0; axis < 3; ++axis)  // n / (4 * gridDim.x * blockDim.x), of a grid that is a number.
+  std::map<std::string, Expression> numbers;  // n / (4 * gridDim.x * blockDim.x), of such a grid.
+  for (int axis = 0; axis < 3; ++axis)
     if (auto& grid = launch_.grid[axis]; grid && grid->as_constant())
-      expression = expression.substitute({{std::string("nctaid.") + kAxes[axis], *grid}});
+      numbers.emplace(std::string("nctaid.") + kAxes[axis], *grid);
+  if (!numbers.empty()) expression = expression.substitute(numbers);
   const Op op = expression.op();
   auto operands = expression.operands();
   auto keep = [&](std::string text) { return std::optional(known_[factor] = std::move(text)); };

@@ -99,15 +99,14 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
     facts.declined = [&](const Rule& rule, const std::string& sentence) {
       declined_.insert(std::string(rule.name) + " of " + sentence);
     };
-  auto usual = UsualForm::of(*source, facts.kernel, arguments_);
-  auto split = usual ? parse(usual->text) : Result<KernelSource>(usage_error("not needed"));
-  auto text = usual ? std::make_shared<const std::string>(usual->text) : nullptr;
+  const auto usual = UsualForm::of(*source, facts.kernel, [&](auto& text) { return parse(text); });
+  const auto text = usual ? std::make_shared<const std::string>(usual->source.text()) : nullptr;
   for (auto* rule : all_rules()) {
     if (std::ranges::find(without_, rule->name) != without_.end()) continue;
     const auto found = opportunities(*rule, *source, facts);
     for (auto& opportunity : found) place->second.push_back({rule, opportunity, nullptr});
-    if (!split.ok()) continue;
-    for (auto& opportunity : usual->further(*rule, *split, facts, found))
+    if (!usual) continue;
+    for (auto& opportunity : usual->further(*rule, facts, found))
       place->second.push_back({rule, std::move(opportunity), text});
   }
   return place->second;
@@ -180,10 +179,8 @@ std::optional<Candidate> RuleProposer::repeat(const Candidate& base, const Step&
   auto source = parse(base.source);
   if (!source.ok()) return std::nullopt;
   if (auto made = made_in(*source)) return made;
-  auto usual = UsualForm::of(*source, facts.kernel, arguments_);
-  if (!usual) return std::nullopt;
-  source = parse(usual->text);
-  return source.ok() ? made_in(*source) : std::nullopt;
+  const auto usual = UsualForm::of(*source, facts.kernel, [&](auto& text) { return parse(text); });
+  return usual ? made_in(usual->source) : std::nullopt;
 }
 
 void RuleProposer::learn(const RunTrial& trial) {

@@ -1,27 +1,21 @@
 // See rounding_up.h.
 #include "core/model/launch/rounding_up.h"
 
-#include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
+
+#include "core/model/kernel/kernel_model.h"
 
 namespace kernelift {
 namespace {
 
 using Op = Expression::Op;
 
-bool is_not_negative(const Expression& node) {
-  switch (node.op()) {
-    case Op::Constant: return *node.as_constant() >= 0;
-    case Op::Variable: return true;
-    case Op::Add:
-    case Op::Multiply:
-    case Op::Divide:
-    case Op::Remainder:
-    case Op::CeilDiv:
-    case Op::Min:
-    case Op::Max: return std::ranges::all_of(node.operands(), is_not_negative);
-    default: return node.is_condition();
-  }
+/// If no variable is negative.
+bool is_not_negative(const Expression& expression) {
+  std::set<std::string> parameters;
+  return never_negative(expression, &parameters);
 }
 
 /// `left - right`, where the one is a sum that the other is a part of.

@@ -3,6 +3,9 @@
 #pragma once
 #include <stdint.h>
 
+/// Bytes that one cell or word of the shadow is about.
+#define KL_GRANULE 4
+
 /// An access in 64 bits: block 20 | epoch 12 | thread 10 | mask 3 | strong 1 | site 10 | clock 8
 #define KL_ACCESS_SITE_AT 8
 #define KL_ACCESS_STRONG_AT 18

@@ -18,8 +18,6 @@ struct OtherLoop {
   const clang::CompoundStmt* body = nullptr;
 };
 
-bool mentions(const clang::Stmt* root, const clang::VarDecl* variable) { return variables_in(root).contains(variable); }
-
 std::optional<OtherLoop> other_loop(const KernelSource& source, const clang::Stmt* statement) {
   if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement); loop && !loop->getConditionVariable())
     if (auto* body = llvm::dyn_cast<clang::CompoundStmt>(loop->getBody()))
@@ -157,20 +155,24 @@ std::optional<std::string> with_for_loops(const KernelSource& source, const std:
   return edits.empty() ? std::nullopt : apply_edits(source.text(), edits);
 }
 
-std::optional<UsualForm> UsualForm::of(const KernelSource& source, const std::string& kernel,
-                                       const std::vector<std::string>& arguments) {
-  auto lines = on_own_lines(source, kernel);
-  auto split = lines ? KernelSource::parse(*lines, arguments) : Result<KernelSource>(usage_error("not needed"));
-  if (lines && !split.ok()) return std::nullopt;
-  auto loops = with_for_loops(lines ? *split : source, kernel);
-  if (!loops && !lines) return std::nullopt;
-  return UsualForm{loops ? *loops : *lines, loops.has_value()};
+std::optional<UsualForm> UsualForm::of(const KernelSource& source, const std::string& kernel, const Parse& parse) {
+  std::optional<UsualForm> form;
+  auto take = [&](const std::string& text, bool loops) {
+    auto parsed = parse(text);
+    if (!parsed.ok()) return false;
+    form.emplace(UsualForm{std::move(*parsed), loops});
+    return true;
+  };
+  if (auto lines = on_own_lines(source, kernel); lines && !take(*lines, false)) return std::nullopt;
+  if (auto loops = with_for_loops(form ? form->source : source, kernel); loops && !take(*loops, true))
+    return std::nullopt;
+  return form;
 }
 
-std::vector<Opportunity> UsualForm::further(const Rule& rule, const KernelSource& usual, const RuleContext& facts,
+std::vector<Opportunity> UsualForm::further(const Rule& rule, const RuleContext& facts,
                                             const std::vector<Opportunity>& found) const {
   if (!found.empty() && !loops) return {};
-  auto all = opportunities(rule, usual, facts);
+  auto all = opportunities(rule, source, facts);
   std::erase_if(all, [&](auto& one) {
     return std::ranges::any_of(found, [&](auto& other) {
       return one.place == other.place && one.values == other.values && one.summary == other.summary;

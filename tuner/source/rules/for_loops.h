@@ -1,6 +1,7 @@
 // Counted loops that are written with while and do: `int i = a; … while (i < n) { …; i += s; }`. Rules know counted
 // loops by their for statements.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,14 +17,15 @@ std::optional<std::string> with_for_loops(const KernelSource& source, const std:
 /// The text in the form that rules know best: the kernel's statements on lines of their own (own_lines.h), its counted
 /// loops as for loops.
 struct UsualForm {
-  std::string text;
+  using Parse = std::function<Result<KernelSource>(const std::string& text)>;
+
+  KernelSource source;
   bool loops = false;  ///< Some are other loops in the original text.
-  /// nullopt: the text is in that form. `arguments`: clang's.
-  static std::optional<UsualForm> of(const KernelSource& source, const std::string& kernel,
-                                     const std::vector<std::string>& arguments);
-  /// What the rule finds in this form, `usual`, and not in the text as it is, where it has `found` something. A form
-  /// without other loops is for rules that have found nothing: patches contain no needless changes.
-  std::vector<Opportunity> further(const Rule& rule, const KernelSource& usual, const RuleContext& facts,
+  /// nullopt: the text is in that form, or does not parse in it.
+  static std::optional<UsualForm> of(const KernelSource& source, const std::string& kernel, const Parse& parse);
+  /// What the rule finds in this form and not in the text as it is, where it has `found` something. A form without
+  /// other loops is for rules that have found nothing: patches contain no needless changes.
+  std::vector<Opportunity> further(const Rule& rule, const RuleContext& facts,
                                    const std::vector<Opportunity>& found) const;
 };
 

@@ -404,6 +404,10 @@ std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root) {
   return found;
 }
 
+bool mentions(const clang::Stmt* root, const clang::VarDecl* variable) {
+  return root && variables_in(root).contains(variable);
+}
+
 std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement) {
   const clang::Expr* whole = llvm::dyn_cast<clang::DeclRefExpr>(statement);
   char member = 0;

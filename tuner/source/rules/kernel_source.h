@@ -106,6 +106,8 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
 /// changes `seen`.
 bool keeps_addresses(const KernelSource& source, const clang::Stmt* root);
 std::set<const clang::VarDecl*> variables_in(const clang::Stmt* root);
+/// Whether this one is among them; none is where `root` is null.
+bool mentions(const clang::Stmt* root, const clang::VarDecl* variable);
 /// Name and member of a built-in variable, "blockIdx" and 'x', also where a macro spells it; the member is 0 if the
 /// variable is used as a whole (`const uint3 b = blockIdx;`).
 std::optional<std::pair<std::string, char>> builtin_of(const clang::Stmt* statement);

@@ -98,8 +98,8 @@ std::vector<Rewrite> rewrites(const Mep& mep, const Candidate& from) {
   const auto arguments = frontend_arguments({});
   auto source = KernelSource::parse(from.source, arguments);
   KERNELIFT_ASSERT(source.ok(), "rewritten texts parse");
-  auto usual = UsualForm::of(*source, mep.kernel_name, arguments);
-  auto split = usual ? KernelSource::parse(usual->text, arguments) : Result<KernelSource>(usage_error("not needed"));
+  const auto usual =
+      UsualForm::of(*source, mep.kernel_name, [&](auto& text) { return KernelSource::parse(text, arguments); });
   RuleContext facts = RuleContext::of(mep).launched_as(from);
   facts.one_after_other = true;
   for (bool keep_grid : {false, true}) {
@@ -107,7 +107,7 @@ std::vector<Rewrite> rewrites(const Mep& mep, const Candidate& from) {
     for (auto* rule : all_rules()) {
       const auto plain = opportunities(*rule, *source, facts);
       add(*rule, plain, *source, facts, from, seen, found);
-      if (split.ok()) add(*rule, usual->further(*rule, *split, facts, plain), *split, facts, from, seen, found);
+      if (usual) add(*rule, usual->further(*rule, facts, plain), usual->source, facts, from, seen, found);
     }
   }
   const MepSpace space = MepSpace::create(mep, from);

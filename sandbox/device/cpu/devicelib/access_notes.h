@@ -5,8 +5,6 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/shadow_words.h"
 
-enum { KL_GRANULE = 4 };
-
 /// The number of `align` bytes that lie before the access, and larger than any count if it is misaligned.
 static inline u64 place_in(const kl_site* site, u64 address, u64 align) {
   const u64 offset = address - site->quick_begin;

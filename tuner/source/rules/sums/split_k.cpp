@@ -122,8 +122,8 @@ std::vector<Opportunity> stored(const KernelSource& source, const RuleContext& f
     if (!facts.one_after_other) {
       if (facts.declined)
         facts.declined(kSplitK, source.name(loop) +
-                                    ": launches at the same time would share what its blocks keep, and "
-                                    "not all recorded ones are known to be in the default stream");
+                                    ": launches at the same time would share what its blocks keep, and not "
+                                    "all recorded ones are known to be in the default stream");
       continue;
     }
     Opportunity opportunity;
@@ -176,14 +176,14 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kSplitK = {"split_k",
-                      "let several blocks share the terms of each sum",
-                      "loops that compute sums, and that a thread executes once, before anything is written; an axis "
-                      "of the grid that the "
-                      "kernel does not use; fewer threads than a GPU holds",
-                      {{"blocks", {16, 4, 64}}},
-                      find,
-                      {Bound::Latency, Bound::Memory},
-                      1};
+const Rule kSplitK = {
+    "split_k",
+    "let several blocks share the terms of each sum",
+    "loops that compute sums, and that a thread executes once, before anything is written; an axis of the grid that "
+    "the kernel does not use; fewer threads than a GPU holds",
+    {{"blocks", {16, 4, 64}}},
+    find,
+    {Bound::Latency, Bound::Memory},
+    1};
 
 }  // namespace kernelift::tuner

@@ -38,10 +38,6 @@ const clang::Stmt* content(const TileItem& item) {
   return item.variable ? static_cast<const clang::Stmt*>(item.variable->getInit()) : item.statement;
 }
 
-bool mentions_variable(const clang::Stmt* root, const clang::VarDecl* variable) {
-  return root && variables_in(root).contains(variable);
-}
-
 class Finder {
  public:
   Finder(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel)
@@ -82,7 +78,7 @@ class Finder {
     return found == found_.sums.end() ? nullptr : &*found;
   }
   bool mentioned(const std::vector<TileItem>& items, const clang::VarDecl* variable) const {
-    return std::ranges::any_of(items, [&](auto& item) { return mentions_variable(content(item), variable); });
+    return std::ranges::any_of(items, [&](auto& item) { return mentions(content(item), variable); });
   }
 
   const KernelSource& source_;
@@ -268,18 +264,18 @@ bool Finder::start_sums() {
       });
       continue;
     }
-    auto mentions = [&](const TileItem& item) { return mentions_variable(content(item), sum.variable); };
+    auto mentions_sum = [&](const TileItem& item) { return mentions(content(item), sum.variable); };
     for (auto* items : {&found_.before, &found_.after})
       for (auto& item : *items)
-        if (mentions(item)) {
+        if (mentions_sum(item)) {
           if (!item.variable && !llvm::isa<clang::Expr>(item.statement)) return false;  // It may be conditional.
           sum.only_in_loop = false;
         }
-    auto first = std::ranges::find_if(found_.before, mentions);
+    auto first = std::ranges::find_if(found_.before, mentions_sum);
     auto* set = first == found_.before.end() || first->variable
                     ? nullptr
                     : llvm::dyn_cast<clang::BinaryOperator>(first->statement);
-    if (!set || set->getOpcode() != clang::BO_Assign || mentions_variable(set->getRHS(), sum.variable) ||
+    if (!set || set->getOpcode() != clang::BO_Assign || mentions(set->getRHS(), sum.variable) ||
         !llvm::isa<clang::ArraySubscriptExpr>(set->getLHS()->IgnoreParens()))
       continue;
     sum.loaded = false;
@@ -348,7 +344,7 @@ std::string Finder::unused_name(const std::string& stem) {
 }
 
 bool Finder::reads_stored_array(const clang::Stmt* value) const {
-  return std::ranges::any_of(stored_, [&](auto* array) { return mentions_variable(value, array); });
+  return std::ranges::any_of(stored_, [&](auto* array) { return mentions(value, array); });
 }
 
 /// Decides for each declaration where it is written: once for all threads, wherever it is needed, in registers for the
@@ -386,7 +382,7 @@ bool Finder::sort_declarations() {
     auto* value = variable->getInit();
     const TileAxes axes = value ? depends_.of(value) : kTileRow | kTileColumn | kTileStep;
     const bool stays = value && !depends_.changes(variable) && is_pure(value) && !(axes & kTileStep);
-    const bool in_loop = loop_reads(variable) || mentions_variable(found_.loop, variable),
+    const bool in_loop = loop_reads(variable) || mentions(found_.loop, variable),
                in_after = mentioned(found_.after, variable);
     if (stays && !reads_stored_array(value)) {
       if (axes == 0) {
@@ -492,7 +488,7 @@ bool Finder::stores_apart() {
     for (auto& item : *items)
       if (accesses_memory({item.variable->getInit()})) readers.push_back(item.variable->getInit());
   for (auto* array : stored_) {
-    if (!sum_of(array) && mentions_variable(found_.loop, array)) return false;
+    if (!sum_of(array) && mentions(found_.loop, array)) return false;
     for (auto* reader : readers) {
       if (!touches_other_memory(reader, array)) continue;
       if (!facts_.is_unaliased(source_, array, reader)) return false;

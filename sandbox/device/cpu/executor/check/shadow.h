@@ -17,7 +17,7 @@
 
 namespace kernelift::cpu {
 
-inline constexpr uint64_t kGranule = 4;
+inline constexpr uint64_t kGranule = KL_GRANULE;
 
 /// What a thread is between two synchronisations, in the bits that an access keeps of it.
 class Moment {

@@ -14,6 +14,7 @@
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/lower/host/prepare.h"
 #include "sandbox/device/cpu/lower/services.h"
+#include "sandbox/device/cpu/shadow_words.h"
 
 namespace kernelift::cpu {
 
@@ -143,7 +144,7 @@ class FunctionChecks {
   /// kernels, which so sees no branches that the source does not have.
   Function* quick_check(uint64_t bytes, Align align, bool shared, uint32_t flags) {
     constexpr uint32_t kTalks = KL_SITE_STRONG | KL_SITE_VOLATILE | KL_SITE_ACQUIRE | KL_SITE_RELEASE;
-    const bool writes = flags & KL_SITE_WRITE, granules = bytes % 4 == 0 && align.value() >= 4;
+    const bool writes = flags & KL_SITE_WRITE, granules = bytes % KL_GRANULE == 0 && align.value() >= KL_GRANULE;
     if (flags & kTalks || bytes == 0 || ((writes || shared) && (!granules || bytes > kMostQuickBytes))) return nullptr;
     const std::string note = std::string("__kl_note_") + (shared ? "shared_" : "") + (writes ? "write" : "read");
     const bool parts = !kernel_ || kernel_->mode == KL_MODE_FIBER || kernel_->in_warps;
