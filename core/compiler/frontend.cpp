@@ -258,9 +258,15 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
   return arguments;
 }
 
-Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
-                                      const FrontendOptions& options) {
-  std::string path = absolute_path(options);
+namespace {
+
+/// clang's job for a source.
+struct DeviceJob {
+  std::vector<std::string> words;
+  std::string flags;  ///< What the precompiled headers depend on.
+};
+
+Result<DeviceJob> job_for(const FrontendOptions& options) {
   std::vector<std::string> arguments = frontend_arguments(options);
   // -O2 without LLVM's passes: the IR has lifetime markers and TBAA, and no function is optnone.
   arguments.insert(arguments.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-"});
@@ -268,14 +274,29 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   if (!options.folder.empty()) arguments.push_back("-working-directory=" + options.folder);
   arguments.push_back(options.file_name);
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
-
-  const std::vector<std::string> headers = forced_headers(options);
-  std::vector<VirtualFile> files{{path, source}};
-  std::vector<std::string> job = jobs.front(), key = job;
+  DeviceJob job{jobs.front(), {}};
+  std::vector<std::string> key = job.words;
   std::erase(key, options.file_name);
   std::erase(key, fs::path(options.file_name).filename().string());
   std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // Differs from file to file.
-  auto ready = precompiled().use(join(key), [&] { return precompile(job, headers); });
+  job.flags = join(key);
+  return job;
+}
+
+}  // namespace
+
+void precompile_headers(const FrontendOptions& options) {
+  auto job = job_for(options);
+  if (job.ok()) (void)precompiled().make(job->flags, [&] { return precompile(job->words, forced_headers(options)); });
+}
+
+Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
+                                      const FrontendOptions& options) {
+  KERNELIFT_ASSIGN(DeviceJob made, job_for(options));
+  const std::vector<std::string> headers = forced_headers(options);
+  std::vector<VirtualFile> files{{absolute_path(options), source}};
+  std::vector<std::string> job = std::move(made.words);
+  auto ready = precompiled().use(made.flags, [&] { return precompile(job, headers); });
   if (ready && !ready->bytes.empty()) {
     job = without_includes(job, headers);
     job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});

@@ -231,9 +231,8 @@ std::shared_ptr<const Precompiled> headers_of(const HostUnit& unit, HeaderSet se
   for (auto& word : job)
     if (word != unit.file && word != fs::path(unit.file).filename().string() && !word.starts_with("-cuid="))
       key += word + '\n';
-  std::shared_ptr<const Precompiled> made;
-  for (int use = 0; use < 2 && !made; ++use) made = kept.use(key, [&] { return precompile(job, headers); });
-  return made && !made->bytes.empty() ? made : nullptr;
+  auto made = kept.make(key, [&] { return precompile(job, headers); });
+  return made->bytes.empty() ? nullptr : made;
 }
 
 /// Runs an action on the unit; `act` gets the compiler and the files. `as_text`: no header is precompiled.

@@ -49,17 +49,28 @@ class KeptByFlags {
   /// only once.
   template <class Make>
   std::shared_ptr<const Made> use(const std::string& flags, Make&& make) {
-    auto at = std::ranges::find(kept_, flags, &Entry::first);
-    const bool seen = at != kept_.end();
-    if (seen) kept_.splice(kept_.begin(), kept_, at);
-    else kept_.emplace_front(flags, nullptr);
-    if (kept_.size() > kMost) kept_.pop_back();
+    return touch(flags) ? this->make(flags, make) : nullptr;
+  }
+  /// The same for flags that are known to be used again: made at the first use.
+  template <class Make>
+  std::shared_ptr<const Made> make(const std::string& flags, Make&& make) {
+    (void)touch(flags);
     auto& made = kept_.front().second;
-    if (seen && !made) made = std::make_shared<const Made>(make());
+    if (!made) made = std::make_shared<const Made>(make());
     return made;
   }
 
  private:
+  /// Makes it the most recently used; true if it was known.
+  bool touch(const std::string& flags) {
+    auto at = std::ranges::find(kept_, flags, &Entry::first);
+    const bool known = at != kept_.end();
+    if (known) kept_.splice(kept_.begin(), kept_, at);
+    else kept_.emplace_front(flags, nullptr);
+    if (kept_.size() > kMost) kept_.pop_back();
+    return known;
+  }
+
   static constexpr size_t kMost = 24;
   using Entry = std::pair<std::string, std::shared_ptr<const Made>>;
   std::list<Entry> kept_;

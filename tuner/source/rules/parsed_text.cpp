@@ -37,8 +37,9 @@ Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& argume
   std::lock_guard lock(mutex);
   if (auto known = kept.find(key)) return known;
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(words));
-  Job job{std::move(jobs.front()), {}};
-  auto ready = kept.use(key, [&] {
+  const Job job{std::move(jobs.front()), {}};
+  // At once: whoever reads one text reads its variants, too.
+  return kept.make(key, [&] {
     std::vector<std::string> headers;
     for (size_t i = 0; i + 1 < job.words.size(); ++i)
       if (job.words[i] == "-include") headers.push_back(job.words[i + 1]);
@@ -49,7 +50,6 @@ Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& argume
                       {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
     return made;
   });
-  return ready ? ready : std::make_shared<const Job>(std::move(job));
 }
 
 /// nullptr if clang does not understand the job.
