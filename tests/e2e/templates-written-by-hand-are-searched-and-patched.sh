@@ -65,7 +65,7 @@ own = [c for c in trials if any(s["origin"] == "model" for s in c["steps"])]
 assert len({(c["values"]["TILE"], c["values"]["PER"]) for c in own if c["tier"] in ("source", "params")}) >= 4, own
 P
 rm run.json
-expect_gain "$KL" apply "$RUN" --device cpu --time 30 --build 'nvcc -O2 gamma.cu -o gamma' --run ./gamma --check ./gamma
+expect_gain "$KL" apply "$RUN" --device cpu --time 10 --build 'nvcc -O2 gamma.cu -o gamma' --run ./gamma --check ./gamma
 git diff HEAD^ HEAD -- gamma.cu > "$WORK/.diff"
 ! grep -q '^[+].*kernelift:' "$WORK/.diff" || { cat "$WORK/.diff" >&2; fail "a declaration is part of the patch"; }
 grep -qE '^\+.*correct<<<\(n \+ [0-9]+\) / [0-9]+, [0-9]+>>>' "$WORK/.diff" || { cat "$WORK/.diff" >&2; fail "the launch is not computed from n"; }
