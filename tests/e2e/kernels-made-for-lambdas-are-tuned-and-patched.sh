@@ -29,7 +29,7 @@ if [ -x /usr/local/cuda/bin/nvcc ]; then
 fi
 
 # Only the lambda's own text is the kernel's: other lambdas of the unit stay as they are.
-expect_gain "$KL" tune ".kernelift/mep/$GATHER" --device cpu --tiers source --evals 12
+expect_gain "$KL" tune ".kernelift/mep/$GATHER" --device cpu --tiers source --evals 6
 RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
 expect_exit 0 "$KL" export "$RUN" --to json
 python3 - "$WORK/.out" <<'P' || fail "a candidate changes text that is not the kernel's"

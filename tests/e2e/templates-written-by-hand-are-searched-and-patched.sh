@@ -64,7 +64,7 @@ P
 # A model's answer in this form is searched in the same way.
 printf '#!/bin/sh\ncat >/dev/null\nprintf "IDEA: fewer tables\\n\\140\\140\\140\\n"; cat .kernelift/mine.cu; printf "\\140\\140\\140\\n"\n' > .kernelift/answer.sh
 chmod +x .kernelift/answer.sh
-expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers source,params --evals 40 --no-inherit --llm command:.kernelift/answer.sh --llm-calls 1
+expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers source,params --without-rule all --evals 20 --no-inherit --llm command:.kernelift/answer.sh --llm-calls 1
 "$KL" export "$(ls -t .kernelift/runs/*.klrun | head -1)" --to json > run.json
 python3 - <<'P' || fail "the parameters that the model declared were not searched"
 import json
