@@ -3,6 +3,7 @@
 // Nearly all of the time for a CUDA translation unit goes into headers: a kernel of ten lines takes 10 ms, <cmath> and
 // our lean headers 100 to 150 ms (the toolkit's 1.3 s). So the headers are precompiled, in memory, per set of flags:
 // the first compile with a set of flags parses them, the second precompiles them, and all later ones reuse the result.
+// Who knows that there will be many precompiles them before the first (precompile_headers).
 // Tuning compiles one kernel's variants with the same flags thousands of times. Nothing is written to disk, so a
 // confined worker can precompile, and workers that are forked later inherit their parent's precompiled headers.
 #include "core/compiler/frontend.h"
@@ -158,12 +159,6 @@ class ObservedEmission : public clang::EmitLLVMOnlyAction {
   std::vector<std::string> host_written_;
 };
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += word + '\n';
-  return text;
-}
-
 /// The source's path in the cc1 job: the driver's last input, made absolute as LLVM does it. In a folder that is
 /// reached through a symbolic link this path contains the link's name.
 std::string absolute_path(const FrontendOptions& options) {
@@ -260,13 +255,8 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
 
 namespace {
 
-/// clang's job for a source.
-struct DeviceJob {
-  std::vector<std::string> words;
-  std::string flags;  ///< What the precompiled headers depend on.
-};
-
-Result<DeviceJob> job_for(const FrontendOptions& options) {
+/// The cc1 line for a source.
+Result<std::vector<std::string>> job_for(const FrontendOptions& options) {
   std::vector<std::string> arguments = frontend_arguments(options);
   // -O2 without LLVM's passes: the IR has lifetime markers and TBAA, and no function is optnone.
   arguments.insert(arguments.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-"});
@@ -274,32 +264,26 @@ Result<DeviceJob> job_for(const FrontendOptions& options) {
   if (!options.folder.empty()) arguments.push_back("-working-directory=" + options.folder);
   arguments.push_back(options.file_name);
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
-  DeviceJob job{jobs.front(), {}};
-  std::vector<std::string> key = job.words;
-  std::erase(key, options.file_name);
-  std::erase(key, fs::path(options.file_name).filename().string());
-  std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // Differs from file to file.
-  job.flags = join(key);
-  return job;
+  return jobs.front();
 }
 
 }  // namespace
 
 void precompile_headers(const FrontendOptions& options) {
   auto job = job_for(options);
-  if (job.ok()) (void)precompiled().make(job->flags, [&] { return precompile(job->words, forced_headers(options)); });
+  if (!job.ok()) return;
+  (void)precompiled().make(flags_of(*job, options.file_name),
+                           [&] { return precompile(*job, forced_headers(options)); });
 }
 
 Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
                                       const FrontendOptions& options) {
-  KERNELIFT_ASSIGN(DeviceJob made, job_for(options));
+  KERNELIFT_ASSIGN(auto job, job_for(options));
   const std::vector<std::string> headers = forced_headers(options);
   std::vector<VirtualFile> files{{absolute_path(options), source}};
-  std::vector<std::string> job = std::move(made.words);
-  auto ready = precompiled().use(made.flags, [&] { return precompile(job, headers); });
+  auto ready = precompiled().use(flags_of(job, options.file_name), [&] { return precompile(job, headers); });
   if (ready && !ready->bytes.empty()) {
-    job = without_includes(job, headers);
-    job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
+    job = with_precompiled(job, headers);
     for (auto& file : ready->files()) files.push_back(file);
   }
 

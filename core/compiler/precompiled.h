@@ -33,8 +33,12 @@ struct PrecompileWatch {
 Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
                        const PrecompileWatch& watch = {});
 
-/// A cc1 line without its `-include` of those headers.
-std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers);
+/// The cc1 line that takes `headers` as they are precompiled instead of including them.
+std::vector<std::string> with_precompiled(const std::vector<std::string>& job, const std::vector<std::string>& headers);
+
+/// What the precompiled headers of a cc1 line for `file` depend on: its words without those that differ from file to
+/// file.
+std::string flags_of(const std::vector<std::string>& job, const std::string& file);
 
 /// A cache of results by set of flags, which keeps the most recently used ones.
 template <class Made>

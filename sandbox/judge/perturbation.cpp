@@ -32,10 +32,10 @@ constexpr size_t kPiece = 1 << 16;
 
 /// Calls change(begin, end) for all pieces of `count` elements, on all cores; true if any call returned true.
 template <class Change>
-bool in_pieces(size_t count, const Change& change) {
+bool any_piece(size_t count, const Change& change) {
   std::atomic<bool> any = false;
-  (void)in_parallel((count + kPiece - 1) / kPiece, [&](size_t piece) {
-    if (change(piece * kPiece, std::min(count, (piece + 1) * kPiece))) any = true;
+  (void)in_pieces(count, kPiece, [&](size_t begin, size_t end) {
+    if (change(begin, end)) any = true;
     return done();
   });
   return any;
@@ -44,7 +44,7 @@ bool in_pieces(size_t count, const Change& change) {
 /// A faster loop for plain arrays of float or double, which are most of the recorded memory.
 template <class T>
 bool jitter_row(std::span<std::byte> bytes, uint64_t seed) {
-  return in_pieces(bytes.size() / sizeof(T), [&](size_t begin, size_t end) {
+  return any_piece(bytes.size() / sizeof(T), [&](size_t begin, size_t end) {
     bool any = false;
     for (size_t i = begin; i < end; ++i) {
       T value;
@@ -63,7 +63,7 @@ class LaneChange {
  public:
   LaneChange(const ElementLayout& layout, const Lane& lane, std::span<std::byte> bytes)
       : type_(lane.type), stride_(layout.stride), first_(bytes.data() + lane.offset), count_(bytes.size() / stride_) {
-    integers_ = in_pieces(count_, [&](size_t begin, size_t end) {
+    integers_ = any_piece(count_, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         if (denormal(i)) return true;
       return false;
@@ -72,7 +72,7 @@ class LaneChange {
 
   bool jitter(uint64_t seed) const {
     const double most = type_.width == kNarrowWidth ? kNarrowMove : kMove;
-    return in_pieces(count_, [&](size_t begin, size_t end) {
+    return any_piece(count_, [&](size_t begin, size_t end) {
       bool any = false;
       for (size_t i = begin; i < end; ++i) {
         const double value = type_.real(at(i));
@@ -88,7 +88,7 @@ class LaneChange {
   }
 
   bool swap_neighbours(uint64_t seed) const {
-    return in_pieces(count_, [&](size_t begin, size_t end) {
+    return any_piece(count_, [&](size_t begin, size_t end) {
       bool any = false;
       for (size_t i = begin; i + 1 < end; ++i) {
         if (draw(seed, i) % 2 == 0 || stays(i) || stays(i + 1)) continue;

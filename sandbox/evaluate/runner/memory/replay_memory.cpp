@@ -37,9 +37,8 @@ void veil(const Device& device, uint64_t address, std::span<std::byte> bytes) {
   const judging::Veil veil = JudgingKernels::veil_of(device.facts());
   constexpr uint64_t kWord = 8, kPiece = 1 << 20;
   if (!veil.on) return;
-  (void)in_parallel((bytes.size() + kPiece - 1) / kPiece, [&](size_t piece) {
-    const uint64_t end = std::min<uint64_t>(bytes.size(), (piece + 1) * kPiece);
-    for (uint64_t at = piece * kPiece; at < end; at += kWord) {
+  (void)in_pieces(bytes.size(), kPiece, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t at = begin; at < end; at += kWord) {
       const auto width = static_cast<judging::u32>(std::min(kWord, end - at));
       auto* word = reinterpret_cast<judging::u8*>(&bytes[at]);
       judging::store(word, width, judging::load(word, width) ^ judging::pad_at(veil, address + at, width));
