@@ -4,7 +4,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr double kKeepsGain = 0.99;  ///< Share of the leader's speedup that is as fast.
+constexpr double kKeepsGain = 0.99;  ///< Share of the first leader's speedup that is as fast.
 
 bool sets_several(const Step& step) { return step.origin == Step::Origin::Knob && step.parameters.size() > 1; }
 
@@ -67,6 +67,7 @@ Result<std::vector<std::string>> Reduction::reduce(const RunTrial* leader) {
     return made;
   };
   std::vector<std::string> said;
+  const double wanted = leader ? kKeepsGain * leader->verdict.speedup() : 0;
   while (leader) {
     std::map<Hash, std::string> lacks;
     std::vector<Candidate> unknown;
@@ -78,8 +79,11 @@ Result<std::vector<std::string>> Reduction::reduce(const RunTrial* leader) {
     const RunTrial* best = nullptr;
     for (auto& [key, without] : lacks) {
       const RunTrial* trial = history_.by_key(key);
-      const bool keeps = trial && trial != history_.baseline() && trial->verdict.ok() &&
-                         trial->verdict.speedup() >= kKeepsGain * leader->verdict.speedup();
+      // The same code may have been found by more changes (a knob that was turned and turned back): going on from there
+      // could lead back here, for ever.
+      const bool shorter = trial && count_changes(trial->candidate) < count_changes(leader->candidate);
+      const bool keeps =
+          shorter && trial != history_.baseline() && trial->verdict.ok() && trial->verdict.speedup() >= wanted;
       if (keeps && (!best || trial->verdict.speedup() > best->verdict.speedup())) best = trial;
     }
     if (best) {

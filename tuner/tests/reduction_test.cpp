@@ -65,6 +65,45 @@ TEST(WithOneChangeLess, RepeatsTheRecipeBehindAnything) {
   EXPECT_THAT(found, UnorderedElementsAre("a;c;O3", "a;O2", "c;O2"));
 }
 
+/// Repeats rules as appended() does, and knobs by their values.
+class Repeating : public Proposer {
+ public:
+  std::string name() const override { return "repeating"; }
+  std::string tier() const override { return "source"; }
+  std::vector<Proposal> propose(const History&, size_t) override { return {}; }
+  std::optional<Candidate> repeat(const Candidate& base, const Step& step) override {
+    if (step.origin == Step::Origin::Rule) return appended(base, step);
+    Candidate made = base;
+    for (auto& [knob, value] : step.parameters) made.values[knob] = value;
+    made.add_step(step);
+    return made;
+  }
+};
+
+TEST(Reduction, EndsWhereEachOfTwoCandidatesIsTheOtherWithOneChangeLess) {
+  std::vector<std::unique_ptr<Proposer>> proposers;
+  proposers.push_back(std::make_unique<Repeating>());
+  Step there{.origin = Step::Origin::Knob, .parameters = {{"B", 4}}, .replaced = {{"B", 8}}};
+  Step back{.origin = Step::Origin::Knob, .parameters = {{"B", 8}}, .replaced = {{"B", 4}}};
+  Candidate original;
+  original.tier = "baseline", original.values = {{"B", 8}};
+  History history;
+  auto add = [&](int64_t id, const std::vector<Step>& steps, double speedup) {
+    Candidate made = original;
+    for (auto& step : steps) made = *proposers[0]->repeat(made, step);
+    if (!steps.empty()) made.tier = "source";
+    return &history.add({id, made, fake_ok(speedup), {}, {}, 0});
+  };
+  add(1, {}, 1);
+  const RunTrial* turned = add(2, {rule("a"), there, rule("c")}, 2);
+  const RunTrial* turned_back = add(3, {rule("a"), there, rule("c"), back}, 1.99);
+  Reduction reduction(history, proposers, [](auto, auto&) { return done(); });
+  auto said = reduction.reduce(turned_back);
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_THAT(*said, ElementsAre(HasSubstr("#3 is as fast without this change: " + back.text())));
+  EXPECT_EQ(reduction.shortest(turned_back), turned);
+}
+
 TEST_F(TunerTest, AKnobThatGainsNothingGoesBackToItsValue) {
   FakeEvaluator evaluator([](const Candidate& candidate) {
     auto value = [&](const char* name) { return candidate.values.contains(name) ? candidate.values.at(name) : 1; };
