@@ -87,6 +87,21 @@ class LaneChange {
     });
   }
 
+  bool all_zero() const {
+    return !any_piece(count_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        if (type_.real(at(i)) != 0) return true;
+      return false;
+    });
+  }
+
+  void fill(uint64_t seed) const {
+    any_piece(count_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) type_.set_real(at(i), factor(1, draw(seed, i)) - 1);
+      return true;
+    });
+  }
+
   bool swap_neighbours(uint64_t seed) const {
     return any_piece(count_, [&](size_t begin, size_t end) {
       bool any = false;
@@ -131,6 +146,18 @@ bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbati
     if (!layout.lanes[index].type.is_float()) continue;
     const LaneChange lane(layout, layout.lanes[index], bytes);
     any |= kind == Perturbation::Jitter ? lane.jitter(seed + index) : lane.swap_neighbours(seed + index);
+  }
+  return any;
+}
+
+bool fill_zeros(const ElementLayout& layout, std::span<std::byte> bytes, uint64_t seed) {
+  bool any = false;
+  for (size_t index = 0; index < layout.lanes.size(); ++index) {
+    if (!layout.lanes[index].type.is_float()) continue;
+    const LaneChange lane(layout, layout.lanes[index], bytes);
+    if (!lane.all_zero()) continue;
+    lane.fill(seed + index);
+    any = true;
   }
   return any;
 }

@@ -8,6 +8,17 @@ namespace {
 
 constexpr uint64_t kLargestPerturbed = 256 << 20;  ///< Bytes; larger buffers are kept as recorded.
 
+struct Attempt {
+  Perturbation kind;
+  bool fill;  ///< Arrays of zeros get values: tried first, since not every kernel runs with any values.
+};
+constexpr Attempt kAttempts[] = {
+    {Perturbation::Jitter, true}, {Perturbation::Jitter, false}, {Perturbation::Swap, false}};
+
+std::string text(Perturbation kind, bool filled) {
+  return name(kind) + std::string(filled ? ", and values for arrays of zeros" : "");
+}
+
 }  // namespace
 
 void PerturbedInputs::forget() {
@@ -19,11 +30,13 @@ bool PerturbedInputs::prepare(const std::vector<size_t>& instances) {
   if (prepared_) return bench_.usable;
   prepared_ = true, recorded_ = bench_.memory->instances().size();
   for (size_t instance : instances)
-    for (Perturbation kind : {Perturbation::Jitter, Perturbation::Swap}) {
-      std::string experiment = "perturb " + std::to_string(instance) + " " + name(kind);
-      if (bench_.settings.fatal.contains(experiment) || !bench_.usable) continue;
+    for (auto& [kind, fill] : kAttempts) {
+      const bool known =
+          std::ranges::any_of(cases_, [&](auto& one) { return one.entry.instance == instance && one.kind == kind; });
+      std::string experiment = "perturb " + std::to_string(instance) + " " + text(kind, fill);
+      if (known || bench_.settings.fatal.contains(experiment) || !bench_.usable) continue;
       bench_.announce(experiment);
-      if (!prepare_case(instance, kind) && bench_.usable) bench_.memory->launched(instance, true);
+      if (!prepare_case(instance, kind, fill) && bench_.usable) bench_.memory->launched(instance, true);
       else if (kind == Perturbation::Jitter && bench_.usable)
         cases_.back().mixes = bench_.plan.of(instance).mixtures && bears_mixtures(instance);
       if (bench_.usable) bench_.announce("");
@@ -36,10 +49,10 @@ bool PerturbedInputs::prepare(const std::vector<size_t>& instances) {
   return bench_.usable;
 }
 
-bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
+bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind, bool fill) {
   Device& device = bench_.device;
   ReplayInstance made = bench_.memory->instances()[instance];
-  bool any = false;
+  bool any = false, filled = false;
   uint64_t seed = 1;
   // False: there is not enough memory.
   auto perturb_one = [&](ReplayBuffer& buffer, bool only_read) {
@@ -47,7 +60,10 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
     buffer.bounds.forget_answer();
     if (!buffer.bounds.layout.has_floats() || buffer.size > kLargestPerturbed) return true;
     std::vector<std::byte> bytes(buffer.size);
-    if (!device.read(buffer.given, bytes).ok() || !perturb(buffer.bounds.layout, bytes, kind, seed)) return true;
+    if (!device.read(buffer.given, bytes).ok()) return true;
+    const bool fills = fill && fill_zeros(buffer.bounds.layout, bytes, seed);
+    filled |= fills;
+    if (!perturb(buffer.bounds.layout, bytes, kind, seed) && !fills) return true;
     auto placed = device.place(0, buffer.size, Reach::Hidden);
     if (!placed.ok() || !device.write(placed->address, bytes).ok()) return false;
     if (only_read) buffer.answer = placed->address, buffer.veiled = false;
@@ -61,7 +77,7 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind) {
     if (!perturb_one(variable, !variable.changed())) return false;
   if (!any) return false;
   auto entry = add_entry(std::move(made), instance);
-  if (entry) cases_.push_back({*entry, kind});
+  if (entry) cases_.push_back({*entry, kind, filled});
   return entry.has_value();
 }
 
@@ -190,7 +206,7 @@ bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {
       if (seen.outcome == Outcome::Wrong && tolerances_.widen_late(one.entry) &&
           verification_.verify(code, one.entry, Stage::Verify, seen = {}, {before}))
         continue;
-      seen.detail = std::string("right on the recorded inputs, but with inputs perturbed (") + name(one.kind) +
+      seen.detail = "right on the recorded inputs, but with inputs perturbed (" + text(one.kind, one.filled) +
                     (before == Before::Stale ? ", over an older answer): " : "): ") + seen.detail;
       verdict = seen;
       return false;

@@ -51,9 +51,11 @@ class PerturbedInputs {
   struct Case {
     MemoryEntry entry;
     Perturbation kind = Perturbation::Jitter;
-    bool mixes = false;  ///< The original bears mixtures of it and the recorded inputs.
+    bool filled = false;  ///< Arrays of zeros have values.
+    bool mixes = false;   ///< The original bears mixtures of it and the recorded inputs.
   };
-  bool prepare_case(size_t instance, Perturbation kind);
+  /// `fill`: arrays of zeros get values, too (fill_zeros). False: it was dropped.
+  bool prepare_case(size_t instance, Perturbation kind, bool fill);
   /// Adds an entry with the inputs of `made`: the original's results become its answers, and tolerances are widened by
   /// its other builds. nullopt: the original fails, or its results depend on what was in its outputs.
   std::optional<MemoryEntry> add_entry(ReplayInstance made, size_t instance);

@@ -173,6 +173,30 @@ TEST(PerturbedInputs, AreDroppedWhereTheOriginalItselfDoesNotSurviveThem) {
   EXPECT_NE(verdict.detail.find("swapped neighbours"), std::string::npos) << verdict.detail;
 }
 
+TEST(PerturbedInputs, HaveValuesWhereAnArrayOfZerosWasRecorded) {
+  const std::string head =
+      "__global__ void product(const float* in, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) ";
+  MepFixture fixture(head + "out[i] = 2.0f * in[i];\n}\n", "_Z7productPKfPfi", "product(float const*, float*, int)");
+  std::vector<float> zeros(512);
+  MepInstance& instance = fixture.add_instance("a", 4, 128);
+  fixture.add_buffer(instance, "in", "float", kTestArena, zeros, zeros);
+  fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), zeros, zeros);
+  fixture.add_argument(instance, 512, "n");
+  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  Candidate right, neighbours;
+  right.source = head + "out[i] = in[i] + in[i];\n}\n";
+  neighbours.source = head + "out[i] = 2.0f * in[i ^ 1];\n}\n";
+  EXPECT_TRUE(std::get<Verdict>((*made)->confirm(right)).ok());
+  Verdict verdict = std::get<Verdict>((*made)->confirm(neighbours));
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+  EXPECT_NE(verdict.detail.find("values for arrays of zeros"), std::string::npos) << verdict.detail;
+  // The search need not wait for that: some launches that it times have such inputs.
+  verdict = std::get<Verdict>((*made)->submit(neighbours).get());
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
+}
+
 struct Particle {
   float x, v;
   int steps;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 namespace kernelift::sandbox {
 namespace {
@@ -40,6 +41,43 @@ TEST(Perturbation, ChangesEveryFloatingPointType) {
     EXPECT_TRUE(perturb(ElementLayout::parse(name), bytes, Perturbation::Jitter, 1)) << name;
     for (size_t i = 0; i < 64; ++i)
       EXPECT_GT(type.real(&bytes[i * type.width]), type.real(&before[i * type.width])) << name;
+  }
+}
+
+TEST(FillZeros, GivesEveryElementOfAnArrayOfZerosAValueOfItsOwn) {
+  for (auto* name : {"float", "double", "__half"}) {
+    ElementType type = ElementType::parse(name);
+    std::vector<std::byte> bytes(64 * type.width);
+    EXPECT_TRUE(fill_zeros(ElementLayout::parse(name), bytes, 1)) << name;
+    std::set<double> values;
+    for (size_t i = 0; i < 64; ++i) values.insert(type.real(&bytes[i * type.width]));
+    EXPECT_GE(*values.begin(), 0.5) << name;
+    EXPECT_LE(*values.rbegin(), 1.0) << name;
+    EXPECT_GT(values.size(), 60u) << name;
+  }
+}
+
+TEST(FillZeros, KeepsZerosAmongOtherValuesAndIntegers) {
+  std::vector<float> values(64);
+  values[63] = 1;
+  const auto before = values;
+  EXPECT_FALSE(fill_zeros(ElementLayout::parse("float"), bytes_of(values), 1));
+  EXPECT_EQ(values, before);
+  std::vector<int> integers(64);
+  EXPECT_FALSE(fill_zeros(ElementLayout::parse("int"), bytes_of(integers), 1));
+}
+
+TEST(FillZeros, LooksAtEachFieldOfAStructure) {
+  struct Cell {
+    int index;
+    float value, zero;
+  };
+  std::vector<Cell> cells(64, {0, 2, 0});
+  EXPECT_TRUE(fill_zeros(ElementLayout::parse("{int@0,float@4,float@8}12"), bytes_of(cells), 1));
+  for (auto& cell : cells) {
+    EXPECT_EQ(cell.index, 0);
+    EXPECT_EQ(cell.value, 2);
+    EXPECT_GE(cell.zero, 0.5f);
   }
 }
 
