@@ -10,7 +10,8 @@
 //   all threads of a block reach each barrier, or none
 //   it reads all that the original reads of memory that is not written: what it does not read may be a lost term, so
 //   that sizes for which it reads less are none for which it is proven
-// That values are right is no part of the answer. Arguments are assumed to point to different memory.
+// That values are right is no part of the answer, unless both sides are the same code under the same launch, which
+// nothing else is asked about. Arguments are assumed to point to different memory.
 #pragma once
 #include <map>
 #include <optional>
@@ -58,7 +59,7 @@ struct Answer {
   Bindings example;                   ///< Values of the parameters for which it is wrong.
   /// What a proof takes for granted, besides that no index of 32 bits or more overflows; empty where nothing is proven.
   std::vector<Assumption> assumptions = {};
-  bool same_values = false;  ///< Proven of values, too: see compare_launches().
+  bool same_values = false;  ///< Proven of values, too: of equal code, and see compare_launches().
 };
 
 /// What an analysis may take; one that takes more ends as NotKnown.

@@ -336,7 +336,8 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate, legality::Boun
 
 Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  return verdict && verdict->ok() ? with(answer(candidate, bounds), std::move(evaluation)) : evaluation;
+  return verdict && verdict->ok() ? with(answer(candidate, bounds), std::move(evaluation), candidate.recipe)
+                                  : evaluation;
 }
 
 std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {
@@ -347,7 +348,7 @@ std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate can
       std::lock_guard lock(mutex_);
       bounds.seconds = patience_, bounds.stop = asking_.get_token();
     }
-    return with(answer(candidate, bounds), evaluation);
+    return with(answer(candidate, bounds), evaluation, candidate.recipe);
   });
 }
 
@@ -357,7 +358,7 @@ void SizeComparison::abandon() {
   asking_ = {};
 }
 
-Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation) {
+Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation, const Recipe& recipe) {
   auto& verdict = std::get<Verdict>(evaluation);
   OtherSizes sizes;
   using Known = OtherSizes::Known;
@@ -373,7 +374,8 @@ Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation) {
   const legality::Names shown = names();
   for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, shown));
   if (known.premise) sizes.premise = spelled(*known.premise, shown);
-  sizes.why = std::move(known.why), sizes.same_values = known.same_values;
+  sizes.why = std::move(known.why);
+  sizes.same_values = known.same_values && recipe.is_default();  // Another recipe may round otherwise.
   verdict.other_sizes = std::move(sizes);
   return evaluation;
 }

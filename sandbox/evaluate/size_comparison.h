@@ -64,7 +64,7 @@ class SizeComparison {
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);
   /// EXPECTS: `evaluation` is a verdict that is right so far.
-  Evaluation with(legality::Answer known, Evaluation evaluation);
+  Evaluation with(legality::Answer known, Evaluation evaluation, const Recipe& recipe);
   legality::Answer compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds);
 
   const Mep mep_;

@@ -12,6 +12,7 @@
 #include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
+#include "core/compiler/model/whole_code.h"
 
 namespace kernelift {
 namespace {
@@ -148,7 +149,7 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
                                        const std::optional<Dim3>& block) {
   llvm::Function* function = module.getFunction(kernel);
   if (!function || function->isDeclaration()) return refused("there is no kernel " + kernel + " in the device code");
-  const std::vector<unsigned> overruns = prepare_for_model(module, *function, block);
+  const Preparation prepared = prepare_for_model(module, *function, block);
   llvm::TargetLibraryInfoImpl library_impl(module.getTargetTriple());
   llvm::TargetLibraryInfo library(library_impl);
   llvm::AssumptionCache assumptions(*function);
@@ -158,9 +159,12 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
   llvm::ScalarEvolution evolution(*function, library, assumptions, dominators, loops);
   KernelModel model;
   model.members = members_of(*function);
-  for (unsigned line : overruns) model.gaps.push_back({line, "an access beyond the end of a thread's array"});
+  for (unsigned line : prepared.overruns) model.gaps.push_back({line, "an access beyond the end of a thread's array"});
   ValueReader values(*function, evolution, loops, dominators, postdominators, model);
   Walk(*function, values, model);
+  if (prepared.overruns.empty()) model.whole_code = whole_code(*function, block);
+  model.needs_different_memory =
+      prepared.moved_loads || llvm::any_of(function->args(), [](auto& argument) { return argument.hasNoAliasAttr(); });
   return model;
 }
 

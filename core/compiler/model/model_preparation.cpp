@@ -112,8 +112,8 @@ std::optional<llvm::SmallPtrSet<const llvm::Value*, 8>> written_objects(llvm::Fu
 }
 
 /// Values that are the same in all iterations are computed before the loop, parameters at the kernel's start: only
-/// there does scalar evolution know them. Loads of other memory stay where they are.
-void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
+/// there does scalar evolution know them. Loads of other memory stay where they are. True: a load was moved.
+bool hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
   auto* start = &*kernel.getEntryBlock().getFirstInsertionPt();
   for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
     auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
@@ -130,6 +130,7 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
     load->eraseFromParent();
   }
   const auto written = written_objects(kernel);
+  bool moved = false;
   const auto all = loops.getLoopsInPreorder();
   for (auto* loop : llvm::reverse(all))
     for (auto* block : loop->blocks())
@@ -146,9 +147,12 @@ void hoist(llvm::Function& kernel, llvm::LoopInfo& loops) {
         if (load && block == loop->getHeader() && written && !load->isVolatile() &&
             loop->isLoopInvariant(load->getPointerOperand()) &&
             llvm::isa<llvm::Argument>(llvm::getUnderlyingObject(load->getPointerOperand())) &&
-            !written->contains(llvm::getUnderlyingObject(load->getPointerOperand())))
+            !written->contains(llvm::getUnderlyingObject(load->getPointerOperand()))) {
           load->moveBefore(loop->getLoopPreheader()->getTerminator()->getIterator());
+          moved = true;
+        }
       }
+  return moved;
 }
 
 /// A counter that no affine expression describes, as in `for (s = 128; s > 0; s /= 2)`, has known values in a loop
@@ -267,8 +271,7 @@ void note_overruns(llvm::Function& kernel, std::vector<unsigned>& lines) {
 
 }  // namespace
 
-std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& kernel,
-                                        const std::optional<Dim3>& block) {
+Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block) {
   llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager analyses;
   llvm::CGSCCAnalysisManager graph_analyses;
@@ -287,7 +290,7 @@ std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& ke
   if (block) set_block(kernel, *block);
   use_intrinsics(kernel);
 
-  std::vector<unsigned> overruns;
+  Preparation done;
   const auto cfg_options = llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false);
   auto move_to_registers = [&] {
     llvm::FunctionPassManager first;
@@ -295,7 +298,7 @@ std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& ke
     // The copy of a loop's body behind its last iteration is never reached, and touches nothing.
     first.addPass(llvm::SimplifyCFGPass(cfg_options));
     analyses.invalidate(kernel, first.run(kernel, analyses));
-    note_overruns(kernel, overruns);
+    note_overruns(kernel, done.overruns);
     llvm::FunctionPassManager registers;
     registers.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     registers.addPass(llvm::EarlyCSEPass());
@@ -315,7 +318,7 @@ std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& ke
     steps.addPass(llvm::InferAddressSpacesPass(0));
     steps.addPass(llvm::LoopSimplifyPass());
     analyses.invalidate(kernel, steps.run(kernel, analyses));
-    hoist(kernel, analyses.getResult<llvm::LoopAnalysis>(kernel));
+    done.moved_loads |= hoist(kernel, analyses.getResult<llvm::LoopAnalysis>(kernel));
     analyses.invalidate(kernel, llvm::PreservedAnalyses::none());
   };
   simplify();
@@ -323,7 +326,7 @@ std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& ke
   while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses, /*once=*/false))
     unrolled = true;
   if (unrolled) simplify();
-  return overruns;
+  return done;
 }
 
 }  // namespace kernelift

@@ -13,7 +13,11 @@ class Module;
 
 namespace kernelift {
 
-/// Returns the lines of accesses beyond the end of a thread's own array: having no meaning, they are lost on the way.
-std::vector<unsigned> prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block);
+struct Preparation {
+  std::vector<unsigned> overruns;  ///< Lines of accesses beyond the end of a thread's own array; lost on the way.
+  bool moved_loads = false;        ///< Before stores, which is right if arguments are different memory.
+};
+
+Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block);
 
 }  // namespace kernelift

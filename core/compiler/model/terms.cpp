@@ -82,10 +82,14 @@ size_t ValueReader::Description::argument(const Expression& expression) {
 
 TermValue ValueReader::describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into) {
   if (!value->getType()->isIntegerTy()) return describe(value, scope, into);
-  // An integer expression without terms is an argument; one with terms is described by what it is made of.
+  // An integer expression without terms is an argument; one with terms is described by what it is made of. Reading it
+  // describes that, too: done again at each level, it would double the work at each.
+  if (has_terms_.contains({value, scope})) return describe(value, scope, into);
   Expression plain = integer(value, scope);
-  if (std::ranges::any_of(plain.variables(), [](auto& name) { return name.starts_with("term."); }))
+  if (std::ranges::any_of(plain.variables(), [](auto& name) { return name.starts_with("term."); })) {
+    has_terms_.insert({value, scope});
     return describe(value, scope, into);
+  }
   if (plain.as_constant()) return {.kind = Kind::Constant, .what = plain.text()};
   return {.kind = Kind::Argument, .argument = into.argument(plain)};
 }

@@ -9,6 +9,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/model/kernel/kernel_model.h"
@@ -87,6 +88,7 @@ class ValueReader {
   llvm::DenseMap<llvm::Value*, size_t> objects_;
   std::vector<std::set<size_t>> read_by_;  ///< Objects that each term reads.
   std::set<size_t> written_;
+  std::set<std::pair<const llvm::Value*, const llvm::Loop*>> has_terms_;  ///< Integers, as read in that loop.
   int depth_ = 0;
 };
 

@@ -319,7 +319,8 @@ TEST(CompareMemory, WhereverItGivesUpItClaimsNothing) {
 }
 
 TEST(CompareMemory, AQuestionThatIsNoLongerOfInterestEnds) {
-  const KernelModel model = suite_model(hundreds_of_accesses(), {128, 1, 1});
+  KernelModel model = suite_model(hundreds_of_accesses(), {128, 1, 1});
+  model.whole_code.clear();  // Equal code is not compared.
   const Side side{model,
                   {{128, 1, 1}, {Expression::variable("arg.a2"), Expression::constant(1), Expression::constant(1)}}};
   std::stop_source nobody;
@@ -329,6 +330,38 @@ TEST(CompareMemory, AQuestionThatIsNoLongerOfInterestEnds) {
   const double begin = thread_seconds();
   EXPECT_EQ(compare_memory(side, side, {}, bounds).kind, Kind::NotKnown);
   EXPECT_LT(thread_seconds() - begin, 10);
+}
+
+const Launched kNotUnderstood{
+    kernel("asm volatile(\"membar.gl;\"); if (i < n) out[i * i % n] = x[i];"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
+
+TEST(CompareMemory, EqualCodeUnderOneLaunchIsProvenWhateverItDoes) {
+  auto bounded = kNotUnderstood;
+  bounded.source.replace(0, 10, "__global__ __launch_bounds__(128, 8)");
+  auto answer = compare(kNotUnderstood, bounded);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+  EXPECT_TRUE(answer.same_values && answer.assumptions.empty());
+}
+
+TEST(CompareMemory, EqualCodeWithRestrictedPointersIsProvenForDifferentMemory) {
+  auto restricted = kNotUnderstood;
+  restricted.source.replace(restricted.source.find("* out"), 2, "* __restrict__ ");
+  auto answer = compare(kNotUnderstood, restricted);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+  ASSERT_EQ(answer.assumptions.size(), 1u);
+  EXPECT_EQ(answer.assumptions[0].kind, Assumption::Kind::DifferentMemory);
+}
+
+TEST(CompareMemory, EqualCodeUnderAnotherLaunchIsCompared) {
+  auto fewer = kNotUnderstood;
+  fewer.grid = "ceil_div(arg.a2, 256)";
+  EXPECT_EQ(compare(kNotUnderstood, fewer).kind, Kind::NotKnown);
+}
+
+TEST(CompareMemory, CodeThatDiffersByAConstantIsCompared) {
+  auto other = kNotUnderstood;
+  other.source.replace(other.source.find("i * i"), 5, "i * 3");
+  EXPECT_EQ(compare(kNotUnderstood, other).kind, Kind::NotKnown);
 }
 
 }  // namespace

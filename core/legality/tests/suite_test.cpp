@@ -50,8 +50,11 @@ TEST(LegalitySuite, EveryAnswerButProvenSaysWhy) {
 
 TEST(LegalitySuite, EveryKernelEqualsItself) {
   for (auto& kernel : kernels()) {
-    const auto model = suite_model(kernel.text, kernel.launch.block);
-    auto answer = compare_memory({model, kernel.launch}, {model, kernel.launch}, kernel.names);
+    auto model = suite_model(kernel.text, kernel.launch.block);
+    const Side side{model, kernel.launch};
+    EXPECT_EQ(compare_memory(side, side, kernel.names).kind, Answer::Kind::Proven) << kernel.name;
+    model.whole_code.clear();  // By its accesses alone.
+    auto answer = compare_memory(side, side, kernel.names);
     EXPECT_NE(answer.kind, Answer::Kind::Refuted) << kernel.name << ": " << answer.why;
   }
 }

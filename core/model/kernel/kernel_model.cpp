@@ -137,7 +137,8 @@ Json to_json(const KernelModel& model) {
                             {"stored", datum.stored}});
   for (auto& exchange : model.exchanges)
     json["exchanges"].push_back({{"line", exchange.line}, {"what", exchange.what}});
-  json["code"] = model.code;
+  json["code"] = model.code, json["whole_code"] = model.whole_code;
+  json["needs_different_memory"] = model.needs_different_memory;
   json["assumed"] = texts_of(model.assumed);
   return json;
 }
@@ -173,7 +174,8 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
       model.data.push_back(
           {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});
     for (auto& entry : from.at("exchanges")) model.exchanges.push_back({entry.at("line"), entry.at("what")});
-    model.code = from.at("code");
+    model.code = from.at("code"), model.whole_code = from.at("whole_code");
+    model.needs_different_memory = from.at("needs_different_memory");
     model.assumed = expressions_of(from.at("assumed"));
     for (auto& entry : from.at("gaps")) model.gaps.push_back({entry.at("line"), entry.at("what")});
     return model;

@@ -94,6 +94,11 @@ struct KernelModel {
   std::vector<Gap> gaps;
   std::vector<Datum> data = {};  ///< In the order of the prepared code.
   std::string code = {};         ///< A hash of the prepared code without these integers.
+  /// A hash of all of the prepared code, with what it uses of variables and types: kernels with equal ones do the same
+  /// under equal launches. Empty: it depends on what is not part of it.
+  std::string whole_code = {};
+  /// The prepared code is the source's only if arguments are different memory.
+  bool needs_different_memory = false;
   /// Where threads learn of each other: shuffles, results of atomic operations, clocks.
   std::vector<Gap> exchanges = {};
   /// What the model takes for granted: a parameter that the kernel reads as unsigned is not negative as a signed

@@ -316,5 +316,64 @@ TEST(KernelModelOfSource, AModelSurvivesJson) {
   EXPECT_FALSE(kernel_model_from_json(Json::object(), "test").ok());
 }
 
+TEST(KernelModelOfSource, AChainOfValuesThatAreNoExpressionsHasATermForEach) {
+  std::string steps;
+  for (int step = 0; step < 16; ++step) steps += "v = __shfl_xor_sync(~0u, v, 1); ";
+  auto model = model_of("__global__ void k(const int* x, float* out) { int v = x[threadIdx.x]; " + steps +
+                        "if (v > 0) out[0] = 1; }");
+  EXPECT_LT(model.terms.size(), 100u);
+}
+
+std::string whole(const std::string& source, Dim3 block = {128, 1, 1}) { return model_of(source, block).whole_code; }
+
+const std::string kShifted = R"(
+struct Pair { float a, b; };
+__constant__ float weights[2] = {1, 2};
+__global__ void k(const float* x, Pair* out, int n) {
+  __shared__ float row[128];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  row[threadIdx.x] = x[i] * weights[1];
+  asm volatile("membar.cta;");
+  out[i].b = row[threadIdx.x] - x[0];
+})";
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return at == text.npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(WholeCode, IsTheSameOfOtherNamesLinesHintsAndBounds) {
+  const std::string code = whole(kShifted);
+  ASSERT_NE(code, "");
+  for (auto& text :
+       {changed(kShifted, "__global__", "\n\n__global__ __launch_bounds__(128, 4)"),
+        changed(kShifted, "const float* x, Pair* out", "const float* __restrict__ x, Pair* __restrict__ out"),
+        changed(changed(kShifted, "int i =", "const int at ="), "if (i >= n) return;",
+                "int i = at; if (!(i < n)) return;")})
+    EXPECT_EQ(whole(text), code) << text;
+  const std::string loop = "__global__ void k(float* x, int n) {\n for (int i = 0; i < n; ++i) x[i] = 0; }";
+  EXPECT_EQ(whole(changed(loop, "for", "_Pragma(\"unroll 4\") for")), whole(loop));
+}
+
+TEST(WholeCode, IsAnotherOfWhateverMakesADifference) {
+  const std::string code = whole(kShifted);
+  for (auto& text :
+       {changed(kShifted, "- x[0]", "- x[1]"), changed(kShifted, "row[threadIdx.x] - x[0]", "x[0] - row[threadIdx.x]"),
+        changed(kShifted, "i >= n", "i > n"), changed(kShifted, "{1, 2}", "{1, 3}"),
+        changed(kShifted, "[128]", "[160]"), changed(kShifted, "{ float a, b; }", "{ float a, c, b; }"),
+        changed(kShifted, "membar.cta", "membar.gl"), changed(kShifted, "const float* x", "const volatile float* x"),
+        changed(kShifted, "int n", "unsigned n"), changed(kShifted, "__global__", "__global__ __launch_bounds__(64)")})
+    EXPECT_NE(whole(text), code) << text;
+  EXPECT_NE(whole(kShifted, {64, 1, 1}), code);
+}
+
+TEST(WholeCode, IsNotKnownWhereAFunctionIsNotPartOfIt) {
+  EXPECT_EQ(whole("__device__ int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
+                  "__global__ void k(int* x) { x[0] = f(x[1]); }"),
+            "");
+}
+
 }  // namespace
 }  // namespace kernelift
