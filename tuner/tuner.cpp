@@ -14,6 +14,7 @@
 #include "tuner/alike_failures.h"
 #include "tuner/confirm_reserve.h"
 #include "tuner/finalists.h"
+#include "tuner/places.h"
 #include "tuner/reduction.h"
 #include "tuner/search/auc_bandit.h"
 #include "tuner/space/parameter_proposer.h"
@@ -102,7 +103,10 @@ class Tuning {
   bool launch_more();
   /// A candidate's place is free again once it is measured, whether or not other sizes are still asked about.
   bool is_full() const { return flying_.size() - asked() >= places(); }
-  size_t places() const { return static_cast<size_t>(std::max(1, evaluator_.parallelism())); }
+  size_t places() const {
+    const size_t all = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
+    return timed() && history_.baseline() ? places_for(history_.baseline()->verdict, sitting_, all) : all;
+  }
   /// Candidates that are measured, and about which a question is open.
   size_t asked() const { return static_cast<size_t>(std::ranges::count_if(flying_, &InFlight::asked)); }
   bool launch_from(size_t arm);

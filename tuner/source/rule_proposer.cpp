@@ -86,30 +86,41 @@ void RuleProposer::find_foreign(const std::string& original) {
 }
 
 std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
-  auto [place, fresh] = ideas_.try_emplace(trial.candidate.source);
-  if (!fresh) return place->second;
+  RuleContext facts = facts_.launched_as(trial.candidate);
+  std::string blocks;
+  for (auto& geometry : facts.geometries) blocks += geometry.block.text();
+  Ideas& ideas = ideas_[trial.candidate.source];
+  const bool known = !ideas.untried.empty();
+  auto [place, fresh] = ideas.untried.try_emplace(blocks);
+  std::deque<Idea>& found = place->second;
+  if (!fresh) return found;
   auto source = parse(trial.candidate.source);
   if (!source.ok()) {
-    notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " +
-                     source.error().message.substr(0, 200));
-    return place->second;
+    if (!known)
+      notes_.push_back("rules cannot work on #" + std::to_string(trial.id) + ": " +
+                       source.error().message.substr(0, 200));
+    return found;
   }
-  RuleContext facts = facts_.launched_as(trial.candidate);
   if (trial.candidate.tier == "baseline")
     facts.declined = [&](const Rule& rule, const std::string& sentence) {
       declined_.insert(std::string(rule.name) + " of " + sentence);
     };
+  auto add = [&](const Rule* rule, Opportunity opportunity, std::shared_ptr<const std::string> text) {
+    std::string name = std::string(rule->name) + "\n" + opportunity.place + "\n" + opportunity.summary;
+    for (auto& [parameter, value] : opportunity.values) name += "\n" + parameter + " " + std::to_string(value);
+    for (auto& effect : opportunity.effects) name += "\n" + effect;
+    if (!ideas.tried.contains(name)) found.push_back({rule, std::move(opportunity), std::move(name), std::move(text)});
+  };
   const auto usual = UsualForm::of(*source, facts.kernel, [&](auto& text) { return parse(text); });
   const auto text = usual ? std::make_shared<const std::string>(usual->source.text()) : nullptr;
   for (auto* rule : all_rules()) {
     if (std::ranges::find(without_, rule->name) != without_.end()) continue;
-    const auto found = opportunities(*rule, *source, facts);
-    for (auto& opportunity : found) place->second.push_back({rule, opportunity, nullptr});
+    const auto offered = opportunities(*rule, *source, facts);
+    for (auto& opportunity : offered) add(rule, opportunity, nullptr);
     if (!usual) continue;
-    for (auto& opportunity : usual->further(*rule, facts, found))
-      place->second.push_back({rule, std::move(opportunity), text});
+    for (auto& opportunity : usual->further(*rule, facts, offered)) add(rule, std::move(opportunity), text);
   }
-  return place->second;
+  return found;
 }
 
 std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
@@ -138,6 +149,10 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     if (!from) break;
     Idea idea = std::move(*chosen);
     from->erase(chosen);
+    Ideas& ideas = ideas_.at(parent->candidate.source);
+    for (auto& [blocks, others] : ideas.untried)
+      std::erase_if(others, [&](auto& other) { return other.name == idea.name; });
+    ideas.tried.insert(idea.name);
     // Applied only now, so that it gets the launches of the fastest candidate with this text.
     Candidate base = parent->candidate;
     if (idea.text) base.source = *idea.text;

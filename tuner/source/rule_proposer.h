@@ -27,6 +27,7 @@ class RuleProposer : public Proposer {
   struct Idea {
     const Rule* rule;
     Opportunity opportunity;
+    std::string name;  ///< Of rule, place, values and effects: unique among the ideas of a text.
     std::shared_ptr<const std::string>
         text;  ///< The parent's text in the usual form (for_loops.h), if the edits are for that; or null.
   };
@@ -35,6 +36,7 @@ class RuleProposer : public Proposer {
     int tried = 0;
   };
 
+  /// What can be made of the trial, and was not made of its text before, with other blocks either.
   std::deque<Idea>& ideas_of(const RunTrial& trial);
   /// The text, without the functions that the kernel does not use.
   Result<KernelSource> parse(const std::string& text) const;
@@ -46,7 +48,11 @@ class RuleProposer : public Proposer {
   std::vector<std::string> arguments_, without_;
   /// Names of functions of a whole unit that the kernel does not use: an edit of them would change other code only.
   std::optional<std::set<std::string>> foreign_;
-  std::map<std::string, std::deque<Idea>> ideas_;  ///< Untried ideas, by the parent's source text.
+  struct Ideas {
+    std::map<std::string, std::deque<Idea>> untried;  ///< By the candidate's blocks, which rules look at.
+    std::set<std::string> tried;                      ///< Names of ideas.
+  };
+  std::map<std::string, Ideas> ideas_;  ///< By the parent's source text.
   std::map<const Rule*, Record> records_;
   struct Asked {
     const Rule* rule;

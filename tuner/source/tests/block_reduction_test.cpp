@@ -306,9 +306,18 @@ TEST(BlockReduction, LeavesKernelsWhoseThreadsAreUsedOtherwise) {
   const std::string plain = kernel(guard + "  for (int i = 0; i < n; ++i) sum += a[i * m + j];\n  s[j] = sum;\n");
   EXPECT_NE(shared(plain), "");
   RuleContext deep = facts(100, 32);
-  deep.geometries[0].block.y = 2;
-  EXPECT_EQ(shared(plain, deep), "") << "threads along y that do the same";
+  deep.geometries[0].block.z = 2;
+  EXPECT_EQ(shared(plain, deep), "") << "threads along z that do the same";
   EXPECT_EQ(shared(plain, facts(4096, 256)), "") << "the device is full";
+}
+
+TEST(BlockReduction, ReplacesThreadsThatOnlyRepeatTheOthersWork) {
+  const std::string plain = kernel(
+      "  if (j >= m) return;\n  float sum = 0;\n"
+      "  for (int i = 0; i < n; ++i) sum += a[i * m + j];\n  s[j] = sum;\n");
+  RuleContext repeating = facts(256, 128);  // As many as fill a device, of which only an eighth does anything else.
+  repeating.geometries[0].block.y = 8;
+  EXPECT_EQ(shared(plain, repeating), shared(plain));
 }
 
 }  // namespace

@@ -180,6 +180,33 @@ TEST(RuleProposer, GivesALaunchItsSizesOverThoseThatItHad) {
   EXPECT_EQ(changed->launches.at(0).grid[0].text(), "ceil_div(gx * 8 * 32, 64)");
 }
 
+TEST(RuleProposer, AsksRulesAgainOnceTheFastestCandidateWithATextHasOtherBlocks) {
+  History history;
+  Candidate original;
+  original.source = kProduct, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(1, 1024), arguments(), {"restrict_pointers", "scalar_promotion", "unroll"});
+  auto offered = [&] {
+    std::multiset<std::string> rules;
+    for (;;) {
+      auto proposals = proposer.propose(history, 1);
+      if (proposals.empty()) return rules;
+      rules.insert(proposals[0].candidate.steps.back().text());
+    }
+  };
+  const auto before = offered();
+  Candidate narrow = original;
+  narrow.tier = "params", narrow.values = {{"block_x", 100}};
+  narrow.launches = {CandidateLaunch::as_recorded("k")};
+  narrow.launches[0].block[0] = Expression::variable("block_x");
+  narrow.launches[0].grid[0] = *Expression::parse("ceil_div(gx * bx, block_x)");
+  history.add({2, narrow, fake_ok(2), {}, {1}, 0});
+  const auto after = offered();
+  for (auto& rule : after) EXPECT_FALSE(before.contains(rule)) << rule << " was tried with this text";
+  EXPECT_FALSE(before.contains("block_coarsening blocks along x (factor 2)")) << "a single block has no neighbours";
+  EXPECT_EQ(after.count("block_coarsening blocks along x (factor 2)"), 1u);
+}
+
 TEST(RuleProposer, OffersFormsThatKeepTheGridOnceASmallerOneWasWrong) {
   History history;
   Candidate original;

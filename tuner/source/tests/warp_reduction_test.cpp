@@ -266,17 +266,39 @@ TEST(WarpReduction, GuardsStoresThatEndInABrace) {
               HasSubstr("if (lane == 0) y[i] = P{s};\n    __syncwarp(0xffffffffu);\n  }\n"));
 }
 
-TEST(WarpReduction, RefusesBlocksThatAreNotWholeWarps) {
-  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, facts(100, 100)), "");
-  RuleContext narrow = plane();
-  narrow.geometries[0].block.x = 16;
-  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, narrow), "");
-  EXPECT_NE(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, plane()), "")
-      << "each row of the block is a warp";
+TEST(WarpReduction, MakesBlocksWholeWarpsWhereRowsAreInBounds) {
+  const Bindings lanes{{"lanes", 32}, {"interleaved", 0}};
+  auto launched = [&](const RuleContext& facts) {
+    auto found = offers("warp_reduction", kRows, lanes, facts);
+    EXPECT_EQ(found.size(), 1u);
+    Candidate original;
+    original.source = kRows, original.tier = "baseline";
+    return *apply(original, kWarpReduction, found.at(0), "k")->launches.at(0).evaluate(facts.geometries[0], {});
+  };
+  // 1000 rows are the same 1000 rows, and 24 that the guard leaves out.
+  EXPECT_EQ(launched(facts(10, 100)), (Geometry{{8 * 32, 1, 1}, {128, 1, 1}}));
+  RuleContext repeating = facts(4, 32);
+  repeating.geometries[0].block.y = 8;
+  EXPECT_EQ(launched(repeating), (Geometry{{4 * 32, 1, 1}, {32, 1, 1}})) << "threads along y repeat each other's work";
   RuleContext known = facts();
-  known.whole_warps = false;
-  EXPECT_EQ(after("warp_reduction", kRows, {{"lanes", 32}, {"interleaved", 0}}, 0, known), "")
-      << "another launch has blocks of 48";
+  known.whole_warps = false;  // Another launch has blocks of 48.
+  EXPECT_EQ(launched(known).block, (Dim3{128, 1, 1}));
+}
+
+TEST(WarpReduction, LeavesBlocksThatAreNoWholeWarpsWhereFurtherRowsWouldBeRead) {
+  auto with = [](const std::string& head, const std::string& width = "blockDim.x") {
+    return after("warp_reduction",
+                 "#define W 48\n__global__ void k(const float *a, float *y, int n, int m) {\n  int i = blockIdx.x * " +
+                     width + " + threadIdx.x;\n" + head +
+                     "  float s = 0;\n  for (int j = 0; j < m; ++j) s += a[i * m + j];\n  y[i] = s;\n}\n",
+                 {{"lanes", 32}, {"interleaved", 0}}, 0, facts(7, 48));
+  };
+  EXPECT_NE(with("  if (i >= n) return;\n"), "");
+  EXPECT_NE(with("  int q = i + 1;\n  if (m < 2 || i >= n) return;\n"), "");
+  EXPECT_EQ(with(""), "");
+  EXPECT_EQ(with("  float q = y[i];\n  if (i >= n) return;\n"), "");
+  EXPECT_EQ(with("  if (i == n) return;\n"), "");
+  EXPECT_EQ(with("  if (i >= n) return;\n", "W"), "") << "the text counts blocks of 48";
 }
 
 TEST(WarpReduction, RefusesAnIndexWithAnotherStrideThanTheBlock) {

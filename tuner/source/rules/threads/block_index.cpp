@@ -132,6 +132,17 @@ std::optional<GlobalIndex> global_index(const KernelSource& source, const clang:
   return found;
 }
 
+bool repeats_along(const RuleContext& facts, const clang::Stmt* body, int axis) {
+  bool read = false;
+  walk(body, [&](const clang::Stmt* statement) {
+    auto builtin = builtin_of(statement);
+    read |= builtin && (builtin->first == "threadIdx" || builtin->first == "blockDim") &&
+            (builtin->second == kAxisNames[axis][0] || builtin->second == 0);
+    return !read;
+  });
+  return !read && std::ranges::any_of(facts.geometries, [&](auto& one) { return along(one.block, axis) > 1; });
+}
+
 bool counts_by_block(const KernelSource& source, const RuleContext& facts, const clang::Expr* index, int axis) {
   bool good = true;
   walk(index, [&](const clang::Stmt* statement) {

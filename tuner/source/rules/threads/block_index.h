@@ -62,6 +62,9 @@ bool others_read_indices(const KernelSource& source);
 /// An axis, y or z, of whose index the kernel, with the functions that it may call, and all recorded launches make no
 /// use; nullopt: there is none.
 std::optional<int> idle_axis(const KernelSource& source, const RuleContext& facts, const clang::Stmt* body);
+/// Whether recorded blocks have several threads along the axis, y or z, and the kernel does not read its index there:
+/// they repeat each other's work. EXPECTS: is_plain_kernel().
+bool repeats_along(const RuleContext& facts, const clang::Stmt* body, int axis);
 /// Of a grid whose blocks share work; more blocks have a single iteration each long before.
 inline constexpr uint64_t kMostBlocksShared = 1 << 20;
 /// As many threads as keep the largest GPUs busy.

@@ -227,7 +227,13 @@ std::string index_text(const KernelSource& source, const GlobalIndex& index) {
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   const int64_t threads = values.at("threads");
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || facts.geometries.empty() || std::ranges::all_of(facts.geometries, fills_device)) return {};
+  if (!kernel || facts.geometries.empty()) return {};
+  const bool repeats = repeats_along(facts, kernel->getBody(), 1);
+  auto works_everywhere = [&](Geometry geometry) {
+    if (repeats) geometry.block.y = 1;
+    return fills_device(geometry);
+  };
+  if (std::ranges::all_of(facts.geometries, works_everywhere)) return {};
   auto found = SplitKernel::find(source, facts, kernel);
   if (!found) return {};
   auto columns = [](const Geometry& geometry) { return uint64_t{geometry.grid.x} * geometry.block.x; };

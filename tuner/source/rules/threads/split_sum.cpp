@@ -116,9 +116,8 @@ bool Finder::find_indices() {
 }
 
 bool Finder::uses_idle_axis() const {
-  bool good = std::ranges::all_of(facts_.geometries, [&](auto& geometry) {
-    return geometry.block.z == 1 && (found_.row || geometry.block.y == 1);
-  });
+  // Threads along y that only repeat the others' work are replaced.
+  bool good = std::ranges::all_of(facts_.geometries, [](auto& geometry) { return geometry.block.z == 1; });
   walk(body_, [&](const clang::Stmt* statement) {
     if (statement == found_.column.value || (found_.row && statement == found_.row->value)) return false;
     auto builtin = builtin_of(statement);

@@ -17,6 +17,7 @@
 
 #include "core/base/words.h"
 #include "core/model/launch/limits.h"
+#include "tuner/source/rules/threads/axis_dependence.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/lane_sharing.h"
 
@@ -48,6 +49,25 @@ std::string row_text(std::string index, int64_t lanes, bool interleaved) {
   return index;
 }
 
+constexpr uint64_t kThreads = 4 * kWarpSize;  ///< Of blocks that replace such as are no whole warps.
+
+/// Threads of further rows would do nothing: a guard, or the loop over rows, stands before all that accesses memory.
+bool is_bounded(const KernelSource& source, const clang::CompoundStmt* body, const GlobalIndex& index) {
+  if (index.loop) return true;
+  const AxisDependence bounds(source, {{1, index.variable}});
+  for (auto* statement : body->body()) {
+    auto* guard = llvm::dyn_cast<clang::IfStmt>(statement);
+    if (!guard && (!llvm::isa<clang::DeclStmt>(statement) || accesses_memory({statement}))) return false;
+    if (!guard) continue;
+    const bool leaves = only_returns(guard->getThen());
+    if (guard->getElse() || accesses_memory({guard->getCond()}) || (!leaves && statement != body->body_back()))
+      return false;
+    for (auto* part : parts_of_guard(guard->getCond(), leaves))
+      if (bounds.bounds(part, leaves) != 0) return true;
+  }
+  return false;
+}
+
 std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
@@ -57,13 +77,25 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   int64_t lanes = values.at("lanes");
   bool interleaved = values.at("interleaved") != 0;
   if (interleaved && lanes == kWarpSize) return {};  // A single row has no others to be interleaved with.
-  if (facts.whole_warps == false) return {};
-  for (auto& geometry : facts.geometries) {
-    if (geometry.block.x % kWarpSize != 0 || geometry.grid.x * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
+  bool whole = facts.whole_warps != false;
+  std::vector<int> repeated;  // Axes along which threads repeat each other's work.
+  for (int axis : {1, 2})
+    if (repeats_along(facts, body, axis)) repeated.push_back(axis);
+  uint64_t beside = 1;  // Threads of a block along the other axes.
+  for (Geometry geometry : facts.geometries) {
+    for (int axis : repeated) along(geometry.block, axis) = 1;
+    beside = std::max(beside, uint64_t{geometry.block.y} * geometry.block.z);
+    const uint64_t rows = uint64_t{geometry.grid.x} * geometry.block.x;
+    whole = whole && geometry.block.x % kWarpSize == 0;
+    if (rows * static_cast<uint64_t>(lanes) > kMostBlocks) return {};
   }
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_only || facts.geometries.empty()) return {};
   if (!counts_by_block(source, facts, index->value, 0)) return {};
+  const uint64_t threads = std::max<uint64_t>(kWarpSize, kThreads / beside / kWarpSize * kWarpSize);
+  if (!whole && threads * beside > kMostThreadsPerBlock) return {};
+  if (!whole && (width_of_index(source.spelled(index->value), 0) != "blockDim.x" || !is_bounded(source, body, *index)))
+    return {};
   auto declared = source.span(index->statement), init = source.span(index->value);
   auto end = source.statement_end(index->statement);
   if (!declared || !init || !end) return {};
@@ -79,9 +111,17 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   Opportunity found;
   found.place = std::to_string(sharing.loops()) + (sharing.loops() == 1 ? " loop" : " loops");
   // Lanes are computed from threadIdx.x and rows from the global index, which agree if blocks are whole warps.
-  if (!facts.whole_warps) found.premises.push_back(facts.premise(*Expression::parse("blockDim.x % 32 == 0")));
+  if (!facts.whole_warps && whole) found.premises.push_back(facts.premise(*Expression::parse("blockDim.x % 32 == 0")));
   if (!sharing.unaliased().empty()) found.premises.push_back(facts.no_overlap(sharing.unaliased()));
-  found.multiply_grid(0, lanes);
+  if (whole) {
+    found.multiply_grid(0, lanes);
+  } else {
+    const Expression width = Expression::constant(static_cast<int64_t>(threads)),
+                     rows = Expression::variable(kGridVariables[0]) * Expression::variable(kBlockVariables[0]);
+    found.launch.emplace(kGridVariables[0], ceil_div(rows, width) * Expression::constant(lanes));
+    found.launch.emplace(kBlockVariables[0], width);
+  }
+  for (int axis : repeated) found.launch.emplace(kBlockVariables[axis], Expression::constant(1));
   found.edits = sharing.edits();
   std::string indent = source.indentation(declared->begin);
   std::string row = row_text(source.spelled(index->value), lanes, interleaved), count = std::to_string(lanes),
@@ -101,13 +141,13 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
 
 }  // namespace
 
-const Rule kWarpReduction = {
-    "warp_reduction",
-    "let the lanes of a warp process one row together instead of a row each",
-    "CUDA; blocks of whole warps along x; loops that compute sums or extrema, or write one element per iteration",
-    {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
-    find,
-    {Bound::Memory, Bound::Latency},
-    1};
+const Rule kWarpReduction = {"warp_reduction",
+                             "let the lanes of a warp process one row together instead of a row each",
+                             "CUDA; blocks of whole warps along x, or rows in bounds; loops that compute sums or "
+                             "extrema, or write one element per iteration",
+                             {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
+                             find,
+                             {Bound::Memory, Bound::Latency},
+                             1};
 
 }  // namespace kernelift::tuner
