@@ -26,6 +26,8 @@ class Proposer {
   /// At most `count` proposals; none if there is nothing to propose now. Candidates that were tried before are not
   /// measured again.
   virtual std::vector<Proposal> propose(const History& history, size_t count) = 0;
+  /// The logarithm of the gain that its next proposal is expected to have, where it can tell.
+  virtual std::optional<double> expected_gain(const History& history) { return std::nullopt; }
   /// Makes the change of a step, which this kind of proposer made to another candidate, to `base`; nullopt if it cannot
   /// be made there, or is of another kind.
   virtual std::optional<Candidate> repeat(const Candidate& base, const Step& step) { return std::nullopt; }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <list>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -228,9 +229,8 @@ std::vector<size_t> Tuning::order() const {
     auto of_tier = [&](auto& trial) { return trial.candidate.tier == tier; };
     return history_.count_of(tier) + static_cast<size_t>(std::count_if(flying_.begin(), flying_.end(), of_tier));
   };
-  // A tier that is absent or has no proposals leaves its share to the next. If many candidates are measured in
-  // parallel, more rewrites must come first, or rewrites of rewrites would not be reached. The tier that has had least
-  // of its share comes first: where time is short, each has had a part of it.
+  // If many candidates are measured in parallel, more rewrites must come first, or rewrites of rewrites would not be
+  // reached. The tier that has had least of its share comes first: where time is short, each has had a part of it.
   std::vector<std::pair<double, size_t>> behind;  // What it has had of its share, and its place in kOpening.
   for (size_t i = 0; i < std::size(kOpening); ++i) {
     auto& [tier, share] = kOpening[i];
@@ -242,6 +242,14 @@ std::vector<size_t> Tuning::order() const {
   for (auto& [had, i] : behind)
     for (size_t arm : ranking)
       if (proposers_[arm]->tier() == kOpening[i].first) opening.push_back(arm);
+  if (places() < static_cast<size_t>(evaluator_.parallelism())) {
+    // Each candidate counts: of the arms that can tell what they expect, the most promising one comes first.
+    std::multimap<double, size_t, std::greater<>> known;
+    std::vector<size_t*> positions;
+    for (size_t& arm : opening)
+      if (auto gain = proposers_[arm]->expected_gain(history_)) known.emplace(*gain, arm), positions.push_back(&arm);
+    for (auto position = positions.begin(); auto& [gain, arm] : known) **position++ = arm;
+  }
   std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
   opening.insert(opening.end(), ranking.begin(), ranking.end());
   for (size_t arm = 0; arm < proposers_.size(); ++arm)

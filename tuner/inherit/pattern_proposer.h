@@ -44,6 +44,7 @@ class PatternProposer : public Proposer {
   std::string tier() const override { return tiers_.front(); }
   bool in_background() const override { return true; }  // Made already: asked before all others.
   std::vector<Proposal> propose(const History& history, size_t count) override;
+  std::optional<double> expected_gain(const History& history) override;
   void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override { return std::exchange(notes_, {}); }
 

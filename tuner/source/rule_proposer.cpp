@@ -123,8 +123,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   return found;
 }
 
-std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
-  std::vector<Proposal> proposals;
+std::optional<RuleProposer::Choice> RuleProposer::choose(const History& history) {
   if (!foreign_ && history.baseline()) find_foreign(history.baseline()->candidate.source);
   auto parents = history.best_sources(kParents);  // One of them is a model's, if one of these gains.
   for (auto* trial : history.best_sources(kMoreParents))
@@ -134,21 +133,30 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
   if (history.baseline())
     parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())),
                    history.baseline());
-  while (proposals.size() < count) {
-    std::deque<Idea>* from = nullptr;
-    std::deque<Idea>::iterator chosen;
-    const RunTrial* parent = nullptr;
-    double most = -INFINITY;
-    for (size_t rank = 0; rank < parents.size() && (rank <= kParents || !from); ++rank) {
-      auto& ideas = ideas_of(*parents[rank]);
-      for (auto idea = ideas.begin(); idea != ideas.end(); ++idea) {
-        double value = promise(idea->rule) - kDepthPenalty * static_cast<double>(rank);
-        if (value > most) most = value, from = &ideas, chosen = idea, parent = parents[rank];
-      }
+  std::optional<Choice> most;
+  for (size_t rank = 0; rank < parents.size() && (rank <= kParents || !most); ++rank) {
+    auto& ideas = ideas_of(*parents[rank]);
+    for (auto idea = ideas.begin(); idea != ideas.end(); ++idea) {
+      const double value = promise(idea->rule) - kDepthPenalty * static_cast<double>(rank);
+      if (!most || value > most->promise) most = {parents[rank], &ideas, idea, value};
     }
-    if (!from) break;
-    Idea idea = std::move(*chosen);
-    from->erase(chosen);
+  }
+  return most;
+}
+
+std::optional<double> RuleProposer::expected_gain(const History& history) {
+  auto choice = choose(history);
+  return choice ? std::optional(choice->promise) : std::nullopt;
+}
+
+std::vector<Proposal> RuleProposer::propose(const History& history, size_t count) {
+  std::vector<Proposal> proposals;
+  while (proposals.size() < count) {
+    auto choice = choose(history);
+    if (!choice) break;
+    const RunTrial* parent = choice->parent;
+    Idea idea = std::move(*choice->idea);
+    choice->ideas->erase(choice->idea);
     Ideas& ideas = ideas_.at(parent->candidate.source);
     for (auto& [blocks, others] : ideas.untried)
       std::erase_if(others, [&](auto& other) { return other.name == idea.name; });

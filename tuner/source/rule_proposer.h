@@ -18,6 +18,7 @@ class RuleProposer : public Proposer {
   std::string name() const override { return "rules"; }
   std::string tier() const override { return "source"; }
   std::vector<Proposal> propose(const History& history, size_t count) override;
+  std::optional<double> expected_gain(const History& history) override;
   std::optional<Candidate> repeat(const Candidate& base, const Step& step) override;
   void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override;
@@ -36,6 +37,14 @@ class RuleProposer : public Proposer {
     int tried = 0;
   };
 
+  struct Choice {
+    const RunTrial* parent;
+    std::deque<Idea>* ideas;
+    std::deque<Idea>::iterator idea;
+    double promise;
+  };
+  /// The untried idea that promises most; nullopt: there is none.
+  std::optional<Choice> choose(const History& history);
   /// What can be made of the trial, and was not made of its text before, with other blocks either.
   std::deque<Idea>& ideas_of(const RunTrial& trial);
   /// The text, without the functions that the kernel does not use.
