@@ -48,8 +48,14 @@ class Racing {
   double rival_seconds(size_t instance) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
-  /// Untimed launches of both sides: on a processor each has a process, which is slow at first.
-  std::optional<RunFailure> warm_up(const LoadedCode& candidate, size_t instance);
+  /// Untimed launches of these: on a processor each has a process, which is slow at first.
+  std::optional<RunFailure> warm_up(std::initializer_list<const LoadedCode*> codes, size_t instance, int launches);
+  /// Gives the race up with one pair, if the launch that verified the candidate took far longer than the original's and
+  /// the pair says so too: else the race is as it was. `verified`: seconds of that launch. False: as race().
+  bool glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, const RaceRules& rules,
+              Verdict& verdict);
+  /// False: the verdict says so.
+  bool failed(const RunFailure& failure, size_t instance, Verdict& verdict) const;
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
   /// Makes the verdict Suspect if the candidate is faster than its results can be written (physics_floor).
   void suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const;
