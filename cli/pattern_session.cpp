@@ -3,7 +3,6 @@
 
 #include "core/base/words.h"
 #include "core/compiler/paths.h"
-#include "sandbox/evaluate/evaluate.h"
 #include "tuner/inherit/earlier_search.h"
 
 namespace fs = std::filesystem;
@@ -15,11 +14,10 @@ constexpr const char* kNone = "none";
 
 }  // namespace
 
-PatternSession::PatternSession(const Context& context, const std::string& named, const Mep& mep, const fs::path& folder)
+PatternSession::PatternSession(const Context& context, const std::string& named, const Mep& mep)
     : context_(context), mep_(mep), shipped_(named.empty()) {
   if (named == kNone || mep.instances.empty()) return;
   file_ = named.empty() ? tuner::users_patterns() : fs::path(named);
-  if (auto model = sandbox::model_of(mep, folder); model.ok()) model_ = *std::move(model);
 }
 
 tuner::PatternLibrary PatternSession::library() const {
@@ -34,11 +32,13 @@ tuner::PatternLibrary PatternSession::library() const {
   return library;
 }
 
-std::shared_ptr<tuner::InheritedPatterns> PatternSession::inherit(const std::string& architecture, tuner::Bound bound,
-                                                                  int64_t evaluations) {
+std::shared_ptr<tuner::InheritedPatterns> PatternSession::inherit(Evaluator& evaluator, const std::string& architecture,
+                                                                  tuner::Bound bound, int64_t evaluations) {
   if (file_.empty()) return nullptr;
   inherited_ = std::make_shared<tuner::InheritedPatterns>();
-  const auto features = tuner::KernelFeatures::of(tuner::heaviest(mep_).geometry, model_ ? &*model_ : nullptr, bound);
+  const auto model = evaluator.kernel_model();
+  const auto features =
+      tuner::KernelFeatures::of(tuner::heaviest(mep_).geometry, model.ok() ? &*model : nullptr, bound);
   inherited_->context = tuner::PatternContext::of(mep_, features, architecture);
   inherited_->offers = library().offers(inherited_->context, tuner::most_patterns(evaluations));
   return inherited_;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/verb.h"
-#include "core/model/kernel/kernel_model.h"
+#include "core/model/evaluator.h"
 #include "core/model/mep.h"
 #include "tuner/inherit/pattern_proposer.h"
 
@@ -15,12 +15,11 @@ namespace kernelift::cli {
 class PatternSession {
  public:
   /// `named`: the file that the user names, "none", or empty for the user's own and the one that Kernelift comes with.
-  /// To be created before the evaluator, because the kernel's model is made by processes of its own.
-  PatternSession(const Context& context, const std::string& named, const Mep& mep, const std::filesystem::path& folder);
+  PatternSession(const Context& context, const std::string& named, const Mep& mep);
 
   /// What the library offers; null: no library is used. `evaluations`: the search's limit, 0 without one.
-  std::shared_ptr<tuner::InheritedPatterns> inherit(const std::string& architecture, tuner::Bound bound,
-                                                    int64_t evaluations);
+  std::shared_ptr<tuner::InheritedPatterns> inherit(Evaluator& evaluator, const std::string& architecture,
+                                                    tuner::Bound bound, int64_t evaluations);
   /// Writes to the run what was inherited, and to the user's library what came of it and what the run found.
   Status keep(tuner::Run& run) const;
 
@@ -31,7 +30,6 @@ class PatternSession {
   const Mep& mep_;
   std::filesystem::path file_;  ///< Is read and written; empty: none.
   bool shipped_ = false;        ///< What Kernelift comes with is read, too.
-  std::optional<KernelModel> model_;
   std::shared_ptr<tuner::InheritedPatterns> inherited_;
 };
 

@@ -1,6 +1,8 @@
 # kernelift_library(NAME SOURCES... DEPS... [HEADERS common|llvm|clang|none]): a static library of one room.
 # kernelift_test(NAME SOURCES... DEPS... [LABELS...]): a GoogleTest binary and its CTest tests.
 # kernelift_bench(NAME SOURCES... DEPS...): a Google Benchmark binary, which is not a test.
+# kernelift_on_request(NAMES...): programs that print figures. No test runs them, so that only the target `figures` builds
+# them all.
 include(GoogleTest)
 
 # Reading headers is most of what compiling costs. They are precompiled once for each kind of source, and all targets of
@@ -107,10 +109,17 @@ function(kernelift_test name)
   endforeach()
 endfunction()
 
+add_custom_target(figures)
+function(kernelift_on_request)
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(figures ${ARGN})
+endfunction()
+
 function(kernelift_bench name)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} benchmark::benchmark)
+  kernelift_on_request(${name})
 endfunction()
 
 # Links in the build tree reproduce the installed layout: bin/ beside lib/kernelift/{headers,clang,templates,prompts,patterns,skills,hostile,runtime}.

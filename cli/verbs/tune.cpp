@@ -409,7 +409,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(auto clocks, sandbox::lock_clocks(options.lock_clocks, context.device));
   // Comes before the evaluator's workers and threads exist, because it forks runners of its own.
   tier.facts = profile_original(mep, folder, context, tuning.seconds);
-  PatternSession patterns(context, options.search.patterns, mep, folder);
+  PatternSession patterns(context, options.search.patterns, mep);
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, evaluation));
   if (std::string only = evaluator->only_as_built(); !only.empty()) {
     context.note("  " + only);
@@ -427,7 +427,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   tuner::Run& run = *resumed;
   if (auto known = evaluator->kernel_facts()) tier.facts = known;
   auto inherited =
-      patterns.inherit(architecture_of(mep, tier.facts, on_cpu(context)),
+      patterns.inherit(*evaluator, architecture_of(mep, tier.facts, on_cpu(context)),
                        tier.facts ? tuner::bound_by(*tier.facts) : tuner::Bound::Unknown, tuning.evaluations);
   if (!options.resume) tier.patterns = std::move(inherited);
   if (llm) {

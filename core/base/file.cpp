@@ -45,9 +45,11 @@ Result<Container> read_all(const fs::path& path) {
   Container content;
   content.resize(info.st_size > 0 ? static_cast<size_t>(info.st_size) : 0);
   size_t filled = 0;
+  char more[4096];  // What lies beyond the size that the system gave: usually nothing, and then nothing is copied.
   for (;;) {
-    if (filled == content.size()) content.resize(filled + 65536);
-    ssize_t got = read(fd, reinterpret_cast<char*>(content.data()) + filled, content.size() - filled);
+    const bool beyond = filled == content.size();
+    ssize_t got = beyond ? read(fd, more, sizeof more)
+                         : read(fd, reinterpret_cast<char*>(content.data()) + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       Error error = file_error("read", path);
@@ -55,6 +57,10 @@ Result<Container> read_all(const fs::path& path) {
       return error;
     }
     if (got == 0) break;
+    if (beyond) {
+      content.resize(filled + static_cast<size_t>(got));
+      std::memcpy(content.data() + filled, more, static_cast<size_t>(got));
+    }
     filled += static_cast<size_t>(got);
   }
   close(fd);

@@ -45,4 +45,12 @@ inline Status in_parallel(size_t count, const std::function<Status(size_t)>& wor
   return done();
 }
 
+/// Calls work(begin, end) for the pieces of [0, count), each of `size` and the last one what is left; otherwise as
+/// in_parallel().
+template <class Work>
+Status in_pieces(size_t count, size_t size, const Work& work) {
+  return in_parallel((count + size - 1) / size,
+                     [&](size_t piece) { return work(piece * size, std::min(count, (piece + 1) * size)); });
+}
+
 }  // namespace kernelift

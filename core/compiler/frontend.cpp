@@ -3,6 +3,7 @@
 // Nearly all of the time for a CUDA translation unit goes into headers: a kernel of ten lines takes 10 ms, <cmath> and
 // our lean headers 100 to 150 ms (the toolkit's 1.3 s). So the headers are precompiled, in memory, per set of flags:
 // the first compile with a set of flags parses them, the second precompiles them, and all later ones reuse the result.
+// Who knows that there will be many precompiles them before the first (precompile_headers).
 // Tuning compiles one kernel's variants with the same flags thousands of times. Nothing is written to disk, so a
 // confined worker can precompile, and workers that are forked later inherit their parent's precompiled headers.
 #include "core/compiler/frontend.h"
@@ -158,12 +159,6 @@ class ObservedEmission : public clang::EmitLLVMOnlyAction {
   std::vector<std::string> host_written_;
 };
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += word + '\n';
-  return text;
-}
-
 /// The source's path in the cc1 job: the driver's last input, made absolute as LLVM does it. In a folder that is
 /// reached through a symbolic link this path contains the link's name.
 std::string absolute_path(const FrontendOptions& options) {
@@ -258,9 +253,10 @@ std::vector<std::string> frontend_arguments(const FrontendOptions& options) {
   return arguments;
 }
 
-Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
-                                      const FrontendOptions& options) {
-  std::string path = absolute_path(options);
+namespace {
+
+/// The cc1 line for a source.
+Result<std::vector<std::string>> job_for(const FrontendOptions& options) {
   std::vector<std::string> arguments = frontend_arguments(options);
   // -O2 without LLVM's passes: the IR has lifetime markers and TBAA, and no function is optnone.
   arguments.insert(arguments.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-"});
@@ -268,17 +264,26 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   if (!options.folder.empty()) arguments.push_back("-working-directory=" + options.folder);
   arguments.push_back(options.file_name);
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(arguments));
+  return jobs.front();
+}
 
+}  // namespace
+
+void precompile_headers(const FrontendOptions& options) {
+  auto job = job_for(options);
+  if (!job.ok()) return;
+  (void)precompiled().make(flags_of(*job, options.file_name),
+                           [&] { return precompile(*job, forced_headers(options)); });
+}
+
+Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
+                                      const FrontendOptions& options) {
+  KERNELIFT_ASSIGN(auto job, job_for(options));
   const std::vector<std::string> headers = forced_headers(options);
-  std::vector<VirtualFile> files{{path, source}};
-  std::vector<std::string> job = jobs.front(), key = job;
-  std::erase(key, options.file_name);
-  std::erase(key, fs::path(options.file_name).filename().string());
-  std::erase_if(key, [](auto& word) { return word.starts_with("-cuid="); });  // Differs from file to file.
-  auto ready = precompiled().use(join(key), [&] { return precompile(job, headers); });
+  std::vector<VirtualFile> files{{absolute_path(options), source}};
+  auto ready = precompiled().use(flags_of(job, options.file_name), [&] { return precompile(job, headers); });
   if (ready && !ready->bytes.empty()) {
-    job = without_includes(job, headers);
-    job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
+    job = with_precompiled(job, headers);
     for (auto& file : ready->files()) files.push_back(file);
   }
 

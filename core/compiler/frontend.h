@@ -40,6 +40,10 @@ struct Compiled {
   std::string diagnostics;               ///< Warnings.
 };
 
+/// Precompiles the headers that every source with these options begins with, so that its first compile is as quick as
+/// all later ones. For what will compile many.
+void precompile_headers(const FrontendOptions& options);
+
 /// If the source does not compile, the Error's message holds the diagnostics.
 Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
                                       const FrontendOptions& options);

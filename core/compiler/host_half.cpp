@@ -227,13 +227,8 @@ std::vector<std::string> arguments_of(const HostUnit& unit, HeaderSet headers) {
 std::shared_ptr<const Precompiled> headers_of(const HostUnit& unit, HeaderSet set, const std::vector<std::string>& job,
                                               const std::vector<std::string>& headers) {
   static KeptByFlags<Precompiled> kept;
-  std::string key;
-  for (auto& word : job)
-    if (word != unit.file && word != fs::path(unit.file).filename().string() && !word.starts_with("-cuid="))
-      key += word + '\n';
-  std::shared_ptr<const Precompiled> made;
-  for (int use = 0; use < 2 && !made; ++use) made = kept.use(key, [&] { return precompile(job, headers); });
-  return made && !made->bytes.empty() ? made : nullptr;
+  auto made = kept.make(flags_of(job, unit.file), [&] { return precompile(job, headers); });
+  return made->bytes.empty() ? nullptr : made;
 }
 
 /// Runs an action on the unit; `act` gets the compiler and the files. `as_text`: no header is precompiled.
@@ -245,10 +240,7 @@ Status run(const HostUnit& unit, HeaderSet set, const std::vector<FileVersion>& 
   if (!as_text && is_gpu(unit)) {
     const std::vector<std::string> headers = forced_headers(frontend_of(unit, set));
     ready = headers_of(unit, set, job, headers);
-    if (ready) {
-      job = without_includes(job, headers);
-      job.insert(job.begin(), {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
-    }
+    if (ready) job = with_precompiled(job, headers);
   }
   auto ran = run_clang_job(job, {}, [&](clang::CompilerInstance& compiler) {
     llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> disk = llvm::vfs::createPhysicalFileSystem();

@@ -11,6 +11,8 @@
 #include <clang/Sema/SemaConsumer.h>
 #include <clang/Serialization/ASTWriter.h>
 
+#include <filesystem>
+
 #include "core/compiler/paths.h"
 
 namespace kernelift {
@@ -82,14 +84,22 @@ std::vector<std::string> forced_headers(const FrontendOptions& options) {
   return headers;
 }
 
-std::vector<std::string> without_includes(const std::vector<std::string>& job,
+std::vector<std::string> with_precompiled(const std::vector<std::string>& job,
                                           const std::vector<std::string>& headers) {
-  std::vector<std::string> result;
+  std::vector<std::string> result{"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"};
   for (size_t i = 0; i < job.size(); ++i) {
     if (job[i] == "-include" && i + 1 < job.size() && std::ranges::count(headers, job[i + 1]) > 0) ++i;
     else result.push_back(job[i]);
   }
   return result;
+}
+
+std::string flags_of(const std::vector<std::string>& job, const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  std::string flags;
+  for (auto& word : job)
+    if (word != file && word != name && !word.starts_with("-cuid=")) flags += word + '\n';
+  return flags;
 }
 
 Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,

@@ -33,8 +33,12 @@ struct PrecompileWatch {
 Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
                        const PrecompileWatch& watch = {});
 
-/// A cc1 line without its `-include` of those headers.
-std::vector<std::string> without_includes(const std::vector<std::string>& job, const std::vector<std::string>& headers);
+/// The cc1 line that takes `headers` as they are precompiled instead of including them.
+std::vector<std::string> with_precompiled(const std::vector<std::string>& job, const std::vector<std::string>& headers);
+
+/// What the precompiled headers of a cc1 line for `file` depend on: its words without those that differ from file to
+/// file.
+std::string flags_of(const std::vector<std::string>& job, const std::string& file);
 
 /// A cache of results by set of flags, which keeps the most recently used ones.
 template <class Made>
@@ -49,17 +53,28 @@ class KeptByFlags {
   /// only once.
   template <class Make>
   std::shared_ptr<const Made> use(const std::string& flags, Make&& make) {
-    auto at = std::ranges::find(kept_, flags, &Entry::first);
-    const bool seen = at != kept_.end();
-    if (seen) kept_.splice(kept_.begin(), kept_, at);
-    else kept_.emplace_front(flags, nullptr);
-    if (kept_.size() > kMost) kept_.pop_back();
+    return touch(flags) ? this->make(flags, make) : nullptr;
+  }
+  /// The same for flags that are known to be used again: made at the first use.
+  template <class Make>
+  std::shared_ptr<const Made> make(const std::string& flags, Make&& make) {
+    (void)touch(flags);
     auto& made = kept_.front().second;
-    if (seen && !made) made = std::make_shared<const Made>(make());
+    if (!made) made = std::make_shared<const Made>(make());
     return made;
   }
 
  private:
+  /// Makes it the most recently used; true if it was known.
+  bool touch(const std::string& flags) {
+    auto at = std::ranges::find(kept_, flags, &Entry::first);
+    const bool known = at != kept_.end();
+    if (known) kept_.splice(kept_.begin(), kept_, at);
+    else kept_.emplace_front(flags, nullptr);
+    if (kept_.size() > kMost) kept_.pop_back();
+    return known;
+  }
+
   static constexpr size_t kMost = 24;
   using Entry = std::pair<std::string, std::shared_ptr<const Made>>;
   std::list<Entry> kept_;

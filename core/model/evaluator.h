@@ -5,7 +5,9 @@
 #include <future>
 #include <optional>
 
+#include "core/base/result.h"
 #include "core/model/candidate/candidate.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/kernel_facts.h"
 #include "core/model/verdict/verdict.h"
 
@@ -66,6 +68,8 @@ class Evaluator {
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
   /// refused, and why. Empty: that is not so.
   virtual std::string only_as_built() const { return {}; }
+  /// What the original does with memory; an Error says why that is not known.
+  virtual Result<KernelModel> kernel_model() { return refused("this evaluator has no compiler"); }
   /// How the original spends its time, as far as that can be known here; nullopt: nothing is. May take a second, and is
   /// asked before the first submission.
   virtual std::optional<KernelFacts> kernel_facts() { return std::nullopt; }

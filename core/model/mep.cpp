@@ -50,8 +50,7 @@ Status write_sparsely(int fd, std::span<const std::byte> bytes, const fs::path& 
     return bytes[begin] == std::byte{0} && std::memcmp(&bytes[begin], &bytes[begin] + 1, size - 1) == 0;
   };
   if (ftruncate(fd, static_cast<off_t>(bytes.size())) != 0) return file_error("write", path);
-  return in_parallel((bytes.size() + kPiece - 1) / kPiece, [&](size_t piece) -> Status {
-    size_t at = piece * kPiece, end = std::min(at + kPiece, bytes.size());
+  return in_pieces(bytes.size(), kPiece, [&](size_t at, size_t end) -> Status {
     while (at < end) {
       if (size_t size = std::min(kPage, end - at); zero(at, size)) {
         at += size;

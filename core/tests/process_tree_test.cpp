@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include "core/base/file.h"
@@ -58,6 +59,15 @@ class Tree : public ::testing::Test {
       "setsid sh -c 'echo $$ > session; sleep 1000' & sh -c \"sh -c 'echo \\$\\$ > orphan; sleep 1000' &\"; "
       "echo $$ > command; sleep 1000; sleep 1000";
   bool all_run() const { return runs("command") && runs("session") && runs("orphan"); }
+  /// Whether the shell "command" has come to its first sleep.
+  bool command_sleeps() const {
+    const std::string shell = std::to_string(process("command"));
+    auto children = read_text("/proc/" + shell + "/task/" + shell + "/children");
+    std::istringstream numbers(children.ok() ? *children : "");
+    for (std::string number; numbers >> number;)
+      if (auto name = read_text("/proc/" + number + "/comm"); name.ok() && *name == "sleep\n") return true;
+    return false;
+  }
   bool none_runs() const { return !runs("command") && !runs("session") && !runs("orphan"); }
 
   std::optional<TemporaryFolder> folder_;
@@ -178,7 +188,7 @@ TEST_F(Tree, IsFoundByItsEnvironmentAfterItsSupervisorWasKilled) {
   ProcessOptions run = options();
   run.environment = {{"KERNELIFT_TREE_TEST", std::to_string(getpid())}};
   std::thread command([&] { (void)run_process({"/bin/sh", "-c", kScattered}, run); });
-  EXPECT_TRUE(within_seconds(20, [&] { return all_run(); }));
+  EXPECT_TRUE(within_seconds(20, [&] { return all_run() && command_sleeps(); }));
   EXPECT_TRUE(end_processes_with("KERNELIFT_TREE_TEST=another").empty());
   EXPECT_TRUE(all_run());
   auto names = end_processes_with(variable);

@@ -292,8 +292,7 @@ void warm_up_compiler(const FrontendOptions& options, CompileTarget target) {
   request.source = "__global__ void kernelift_warm_up(float* data) { data[threadIdx.x] *= 2.0f; }\n";
   request.target = target;
   request.admit = false;
-  // Twice, because the front end precompiles headers at the second use of a set of flags.
-  compile_here(request, options, cell);
+  precompile_headers(options);
   compile_here(request, options, cell);
 }
 

@@ -42,7 +42,8 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   const std::string file = mep.kernel_file();
   auto source = read_text(folder / file);
   if (!source.ok()) return environment_error(source.error().message + "; extract the MEP again");
-  baseline.source = std::move(*source);
+  baseline.source = std::move(*source), baseline.kernel = mep.kernel_mangled;
+  if (!mep.instances.empty()) baseline.block = mep.instances[0].geometry.block;
   options.frontend.file_name = file;
   options.frontend.language = mep.language;
   options.frontend.flags = mep.compile_flags;
@@ -70,12 +71,16 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   return environment_error("cannot compile " + (folder / file).string() + ": " + first_trouble);
 }
 
+Result<KernelModel> CompiledBaseline::model() const {
+  if (!block) return usage_error("the MEP has no recorded launch, whose block the model would be of");
+  return pool->model(source, kernel, *block);
+}
+
 Result<KernelModel> model_of(const Mep& mep, const fs::path& folder) {
-  if (mep.instances.empty()) return usage_error("the MEP has no recorded launch, whose block the model would be of");
   CompilePoolOptions options;
   options.workers = 1, options.few = true;
   KERNELIFT_ASSIGN(CompiledBaseline baseline, compile_baseline(mep, folder, options));
-  return baseline.pool->model(baseline.source, mep.kernel_mangled, mep.instances[0].geometry.block);
+  return baseline.model();
 }
 
 std::vector<fs::path> recorded_data(const fs::path& mep_folder) {

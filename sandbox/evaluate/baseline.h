@@ -3,6 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/model/mep.h"
@@ -14,8 +15,13 @@ namespace kernelift::sandbox {
 struct CompiledBaseline {
   std::unique_ptr<CompilePool> pool;
   std::string source;
+  std::string kernel;              ///< Mangled.
+  std::optional<Dim3> block = {};  ///< Of its first recorded launch.
   CompileReply reply;
   Roundings roundings = {};  ///< Differently rounded builds of the same source, by add_roundings().
+
+  /// What the kernel does with memory, in such blocks.
+  Result<KernelModel> model() const;
 };
 
 /// Reads kernel.cu or kernel.hip and compiles it, with our lean headers and with the toolkit's, in the order that the

@@ -2,8 +2,11 @@
 #include "sandbox/judge/perturbation.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+
+#include "core/base/parallel.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -23,20 +26,94 @@ double factor(double most, uint64_t random) {
   return 1 + most * (0.5 + 0.5 * static_cast<double>(random >> 11) * 0x1p-53);
 }
 
+/// Elements that one thread changes at a time. Neighbours in two pieces are not exchanged, so that what is made does
+/// not depend on the number of threads.
+constexpr size_t kPiece = 1 << 16;
+
+/// Calls change(begin, end) for all pieces of `count` elements, on all cores; true if any call returned true.
+template <class Change>
+bool any_piece(size_t count, const Change& change) {
+  std::atomic<bool> any = false;
+  (void)in_pieces(count, kPiece, [&](size_t begin, size_t end) {
+    if (change(begin, end)) any = true;
+    return done();
+  });
+  return any;
+}
+
 /// A faster loop for plain arrays of float or double, which are most of the recorded memory.
 template <class T>
 bool jitter_row(std::span<std::byte> bytes, uint64_t seed) {
-  bool any = false;
-  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-    T value;
-    std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
-    T larger = static_cast<T>(value * factor(kMove, draw(seed, i)));
-    if (!std::isfinite(larger) || larger == value || !std::isnormal(value)) continue;
-    std::memcpy(&bytes[i * sizeof(T)], &larger, sizeof(T));
-    any = true;
-  }
-  return any;
+  return any_piece(bytes.size() / sizeof(T), [&](size_t begin, size_t end) {
+    bool any = false;
+    for (size_t i = begin; i < end; ++i) {
+      T value;
+      std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
+      T larger = static_cast<T>(value * factor(kMove, draw(seed, i)));
+      if (!std::isfinite(larger) || larger == value || !std::isnormal(value)) continue;
+      std::memcpy(&bytes[i * sizeof(T)], &larger, sizeof(T));
+      any = true;
+    }
+    return any;
+  });
 }
+
+/// One lane of elements of any type.
+class LaneChange {
+ public:
+  LaneChange(const ElementLayout& layout, const Lane& lane, std::span<std::byte> bytes)
+      : type_(lane.type), stride_(layout.stride), first_(bytes.data() + lane.offset), count_(bytes.size() / stride_) {
+    integers_ = any_piece(count_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        if (denormal(i)) return true;
+      return false;
+    });
+  }
+
+  bool jitter(uint64_t seed) const {
+    const double most = type_.width == kNarrowWidth ? kNarrowMove : kMove;
+    return any_piece(count_, [&](size_t begin, size_t end) {
+      bool any = false;
+      for (size_t i = begin; i < end; ++i) {
+        const double value = type_.real(at(i));
+        if (value == 0 || !std::isfinite(value) || stays(i)) continue;
+        std::byte before[sizeof(double)];
+        std::memcpy(before, at(i), type_.width);
+        type_.set_real(at(i), value * factor(most, draw(seed, i)));
+        if (!std::isfinite(type_.real(at(i)))) std::memcpy(at(i), before, type_.width);
+        any |= std::memcmp(before, at(i), type_.width) != 0;
+      }
+      return any;
+    });
+  }
+
+  bool swap_neighbours(uint64_t seed) const {
+    return any_piece(count_, [&](size_t begin, size_t end) {
+      bool any = false;
+      for (size_t i = begin; i + 1 < end; ++i) {
+        if (draw(seed, i) % 2 == 0 || stays(i) || stays(i + 1)) continue;
+        any |= std::memcmp(at(i), at(i + 1), type_.width) != 0;
+        std::swap_ranges(at(i), at(i) + type_.width, at(i + 1));
+        ++i;
+      }
+      return any;
+    });
+  }
+
+ private:
+  std::byte* at(size_t element) const { return first_ + element * stride_; }
+  bool denormal(size_t i) const {
+    return judging::is_denormal(static_cast<judging::u32>(type_.kind), bits_of(type_, at(i)));
+  }
+  /// Where some values are denormal, these and zeros may be integers.
+  bool stays(size_t i) const { return integers_ && (denormal(i) || type_.real(at(i)) == 0); }
+
+  const ElementType type_;
+  const size_t stride_;
+  std::byte* const first_;
+  const size_t count_;
+  bool integers_ = false;
+};
 
 }  // namespace
 
@@ -50,34 +127,10 @@ bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbati
     if (layout.lanes[0].type.kind == ElementType::Kind::Double) return jitter_row<double>(bytes, seed);
   }
   bool any = false;
-  size_t count = bytes.size() / layout.stride;
   for (size_t index = 0; index < layout.lanes.size(); ++index) {
-    const Lane& lane = layout.lanes[index];
-    if (!lane.type.is_float()) continue;
-    auto at = [&](size_t element) { return &bytes[element * layout.stride + lane.offset]; };
-    auto denormal = [&](size_t i) {
-      return judging::is_denormal(static_cast<judging::u32>(lane.type.kind), bits_of(lane.type, at(i)));
-    };
-    bool integers = false;
-    for (size_t i = 0; i < count && !integers; ++i) integers = denormal(i);
-    auto stays = [&](size_t i) { return integers && (denormal(i) || lane.type.real(at(i)) == 0); };
-    for (size_t i = 0; i < count; ++i) {
-      uint64_t random = draw(seed + index, i);
-      if (kind == Perturbation::Jitter) {
-        double value = lane.type.real(at(i));
-        if (value == 0 || !std::isfinite(value) || stays(i)) continue;
-        double larger = value * factor(lane.type.width == kNarrowWidth ? kNarrowMove : kMove, random);
-        std::byte before[sizeof(double)];
-        std::memcpy(before, at(i), lane.type.width);
-        lane.type.set_real(at(i), larger);
-        if (!std::isfinite(lane.type.real(at(i)))) std::memcpy(at(i), before, lane.type.width);
-        any |= std::memcmp(before, at(i), lane.type.width) != 0;
-      } else if (i + 1 < count && random % 2 && !stays(i) && !stays(i + 1)) {
-        any |= std::memcmp(at(i), at(i + 1), lane.type.width) != 0;
-        std::swap_ranges(at(i), at(i) + lane.type.width, at(i + 1));
-        ++i;
-      }
-    }
+    if (!layout.lanes[index].type.is_float()) continue;
+    const LaneChange lane(layout, layout.lanes[index], bytes);
+    any |= kind == Perturbation::Jitter ? lane.jitter(seed + index) : lane.swap_neighbours(seed + index);
   }
   return any;
 }

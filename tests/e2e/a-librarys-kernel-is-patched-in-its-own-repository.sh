@@ -25,9 +25,9 @@ expect_exit 0 "$KL" scan
 expect_says library/gamma.cu
 expect_exit 0 "$KL" record -- ./test
 expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
-expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers params --evals 6
+expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers params --evals 4
 RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
-apply() { "$KL" apply "$@" "$RUN" --device cpu --time 30 --build "$BUILD" --run ./test --check ./test; }
+apply() { "$KL" apply "$@" "$RUN" --device cpu --time 10 --build "$BUILD" --run ./test --check ./test; }
 expect_exit 4 apply
 expect_says "outside the application"; expect_says "--repo"
 expect_exit 2 apply --repo "$WORK"

@@ -27,7 +27,7 @@ import array, ctypes, multiprocessing, os, sys
 def run(steps):
     library = ctypes.CDLL(os.path.abspath("_gamma.so"))
     library.correct_image.restype = ctypes.c_float
-    n = 1 << 18
+    n = 1 << 15
     data = array.array("f", [(i % 97 + 1) / 98 for i in range(n)])
     return library.correct_image((ctypes.c_float * n).from_buffer(data), n, ctypes.c_float(2.2), steps)
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 # A CMake build that is watched keeps no path of Kernelift's: the same commands go on without it, with nothing to build
 # again, and every compile has been logged as nvcc got it. The CPU device keeps away from that folder.
 . "$(dirname "$0")/common.sh" "$@"
-PATH=$PATH:/usr/local/cuda/bin
+# Without our folder, which CMake writes down with the rest of PATH, and which may itself be called kernelift.
+PATH=${PATH#"$BIN:"}:/usr/local/cuda/bin
 command -v nvcc >/dev/null && command -v cmake >/dev/null || { echo "skipped: nvcc and cmake are needed"; exit 77; }
 cat > CMakeLists.txt <<'C'
 cmake_minimum_required(VERSION 3.20)

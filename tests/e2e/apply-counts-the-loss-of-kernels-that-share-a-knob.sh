@@ -17,14 +17,14 @@ __global__ void gains(const float* in, float* out, int n) {
 }
 __global__ void loses(const float* in, float* out, int n) {
   int i = blockIdx.x * BLOCK + threadIdx.x;
-  if (i < n) out[i] += spend(in[i], BLOCK * BLOCK);
+  if (i < n) out[i] += spend(in[i], BLOCK * (BLOCK < 64 ? BLOCK : 64));
 }
 __global__ void follows(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] += spend(in[i], 1000);
 }
 int main(int argc, char** argv) {
-  const int n = 1 << 14, times = argc > 1 ? atoi(argv[1]) : 40;
+  const int n = 1 << 11, times = argc > 1 ? atoi(argv[1]) : 40;
   float *in, *out;
   cudaMalloc(&in, n * sizeof(float)), cudaMalloc(&out, n * sizeof(float));
   cudaMemset(in, 1, n * sizeof(float)), cudaMemset(out, 0, n * sizeof(float));

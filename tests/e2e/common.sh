@@ -74,7 +74,8 @@ example() { cp -r "$SRC/examples/$1" "$WORK/$1"; cd "$WORK/$1"; }
 
 commit_all() { git init -q . && git add -A && git commit -qm original; }
 
-# tuned_gamma EVALS: puts gamma.cu into a git repository and takes it from build to tune; sets $RUN to the run file.
+# tuned_gamma EVALS: puts gamma.cu into a git repository and takes it from build to tune; sets $RUN to the run file. Only its
+# parameters are searched: the best change is one that a patch can make, whatever the compiler's flags gain on a machine.
 tuned_gamma() {
   mkdir app && cd app && cp "$SRC/tests/e2e/gamma.cu" .
   printf 'gamma\n.kernelift/\n' > .gitignore
@@ -83,6 +84,6 @@ tuned_gamma() {
   expect_exit 0 "$KL" scan
   expect_exit 0 "$KL" record -- ./gamma
   expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
-  expect_gain "$KL" tune .kernelift/mep/k --device cpu --evals "$1"
+  expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers params --evals "$1"
   RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
 }

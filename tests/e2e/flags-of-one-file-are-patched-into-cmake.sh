@@ -14,7 +14,7 @@ expect_exit 1 "$KL" tune .kernelift/mep/k --device cpu --tiers compiler --evals 
 expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers compiler --evals 2 --patterns none
 expect_says "-use_fast_math, which lowers the precision of functions, divisions and square roots"
 RUN=$(ls -t .kernelift/runs/*.klrun | head -1)
-expect_gain "$KL" apply "$RUN" --device cpu --time 20 --build "$BUILD" --run ./build/app --check ./build/app
+expect_gain "$KL" apply "$RUN" --device cpu --time 10 --build "$BUILD" --run ./build/app --check ./build/app
 expect_says "kept: "
 [ "$(git diff --name-only "$ORIGINAL" HEAD)" = CMakeLists.txt ] || fail "another file than the build's was changed"
 [ "$(git diff "$ORIGINAL" HEAD | grep -c '^[+-][^+-]')" = 1 ] || fail "more than one line was changed"
@@ -30,7 +30,7 @@ git log -1 --format=%B | grep -q "lowers the precision" || fail "the commit does
 
 # A check that refuses the result: the build file is the original again, and so is what is built.
 git switch -q "$BRANCH"
-expect_exit 1 "$KL" apply "$RUN" --device cpu --time 20 --build "$BUILD" --run ./build/app --check '! grep -q use_fast_math CMakeLists.txt'
+expect_exit 1 "$KL" apply "$RUN" --device cpu --time 10 --build "$BUILD" --run ./build/app --check '! grep -q use_fast_math CMakeLists.txt'
 git diff --quiet HEAD || fail "the build file was not restored"
 python3 - <<'P'
 import json

@@ -47,11 +47,11 @@ expect_exit 0 "$KL" record -- ./app
 RUNS=()
 for k in A B C D; do
   expect_exit 0 "$KL" extract kernel_$k --out .kernelift/mep/$k
-  expect_gain "$KL" tune .kernelift/mep/$k --device cpu --tiers params --evals 6
+  expect_gain "$KL" tune .kernelift/mep/$k --device cpu --tiers params --evals 4
   RUNS+=(.kernelift/runs/$k-1.klrun)
 done
 
-apply() { "$KL" apply --json --device cpu --build 'nvcc -O2 app.cu -o app' --run ./app --check './app check' "${MEASURE[@]}" "$@"; }
+apply() { "$KL" apply --json --device cpu --build 'nvcc -O2 app.cu -o app' --run ./app --check './app check' --time 5 "${MEASURE[@]}" "$@"; }
 expect_exit 1 apply "${RUNS[0]}"
 [ "$(json 'd["outcome"]')" = not_faster ] || { cat "$WORK/.out"; fail "the gain of one kernel shows alone"; }
 [ "$(git rev-parse HEAD)" = "$ORIGINAL" ] || fail "something was committed"

@@ -40,7 +40,7 @@ expect_exit 0 "$KL" build --device cpu -- nvcc app.cu -o app
 expect_exit 0 "$KL" scan
 expect_exit 0 "$KL" record -- ./app
 expect_exit 0 "$KL" extract twice --out mep
-expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --time 300 --llm "command:./answer.sh" --llm-calls 3 -v
+expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --without-rule all --time 300 --llm "command:./answer.sh" --llm-calls 3 -v
 expect_says "hypothesis 1: add x to itself in place of multiplying it (code_bytes 300 -> 280; 1.30x; risk low)"
 expect_says "card 2: its GAIN 'plenty' is no factor"
 expect_says "Hypothesis 1 "; expect_says "hypotheses: 1 "
@@ -55,12 +55,12 @@ TRANSCRIPTS=$(ls -d .kernelift/runs/*.transcripts)
 # Another run quotes what was found, and what a person has written beside it.
 printf '## Inputs are never negative\nThe application guarantees it.\n' >> $FINDINGS
 mkdir earlier; mv asked/* earlier/
-expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --time 300 --llm "command:./answer.sh" --llm-calls 1
+expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --without-rule all --time 300 --llm "command:./answer.sh" --llm-calls 1
 grep -qF -- "- Inputs are never negative; The application guarantees it." asked/0 || fail "a person's section is not quoted"
 grep -qF ": add x to itself in place of multiplying it; predicted code_bytes" asked/0 || fail "the finding is not quoted"
 grep -qF "The application guarantees it." $FINDINGS || fail "a person's section was lost"
 # Replayed: the same ideas, nobody is asked.
 rm asked/*
-expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --time 300 --llm "transcript:$TRANSCRIPTS" --json
+expect_exit_in "0 1" "$KL" tune mep --device cpu --tiers source --without-rule all --time 300 --llm "transcript:$TRANSCRIPTS" --json
 [ -z "$(ls asked)" ] || fail "a replay asked the program"
 expect_says '"change": "add x to itself in place of multiplying it"'

@@ -34,7 +34,7 @@ check() {  # check FILE KNOB PATTERN: the knob is scanned and tuned, and the pat
   [ "$(json '[k["name"] for k in d["knobs"]]')" = "['$2']" ] || fail "$1: the knobs are $(json 'd["knobs"]'), not $2"
   expect_exit 0 "$KL" record -- ./gamma
   expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
-  expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers params --evals 8
+  expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers params --evals 4
   expect_says "$2 16 -> "
   expect_exit 0 "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --dry-run
   grep -qE "$3" "$WORK/.out" && [ "$(grep -c '^[-+] ' "$WORK/.out")" -eq 2 ] || { cat "$WORK/.out" >&2; fail "$1: the patch does not write the value where it is defined"; }

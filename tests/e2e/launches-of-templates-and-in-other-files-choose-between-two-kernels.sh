@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh" "$@"
 cat > server.py <<'P'
 import http.server, json, sys
-edit = "<<<<<<< SEARCH\n  if (i < n) out[i] = spend(x[i], 4000);\n=======\n  out[i] = spend(x[i], 20);\n>>>>>>> REPLACE\n"
+edit = "<<<<<<< SEARCH\n  if (i < n) out[i] = spend(x[i], 2000);\n=======\n  out[i] = spend(x[i], 20);\n>>>>>>> REPLACE\n"
 class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *words): pass
     def do_POST(self):
@@ -31,7 +31,7 @@ static __device__ float spend(float x, int steps) {
 }
 $1__global__ void scale(${2:-const float* x, float* out, int n}) {${3:-}
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = spend(x[i], 4000);
+  if (i < n) out[i] = spend(x[i], 2000);
 }
 C
 }
@@ -44,7 +44,7 @@ main_file() {
 #include "kernel.cuh"
 #define B 64
 int main(int argc, char** argv) {
-  const int n = argc > 1 ? atoi(argv[1]) : 4096, times = argc > 2 ? atoi(argv[2]) : 60, room = 8192;
+  const int n = argc > 1 ? atoi(argv[1]) : 4096, times = argc > 2 ? atoi(argv[2]) : 20, room = 8192;
   std::vector<float> host(room);
   for (int i = 0; i < room; ++i) host[i] = float(i * 7 % 1000) * 0.25f;
   float *x, *out;
@@ -94,7 +94,7 @@ C
   expect_gain "$KL" tune .kernelift/mep/scale --device cpu --tiers source --without-rule all --llm-calls 1 --time 60 \
     --llm "openai:http://127.0.0.1:$PORT/v1,fake"
   kill "$SERVER_PID"; wait "$SERVER_PID" 2>/dev/null || true
-  expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 60 --run ./app \
+  expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 10 --run ./app \
     --build "nvcc -O2 $sources -o app"
   git diff HEAD~1 > "$WORK/patch"
   grep -q '^+.*% 64 == 0) ? scale_tuned.* : scale' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }

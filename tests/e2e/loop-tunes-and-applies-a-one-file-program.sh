@@ -1,12 +1,12 @@
 # The verbs one by one in a git repository: in the end the tree is patched on a new branch, and the program is built and faster.
 . "$(dirname "$0")/common.sh" "$@"
-tuned_gamma 24
+tuned_gamma 6
 HEAD_BEFORE=$(git rev-list --max-parents=0 HEAD)
 BRANCH_BEFORE=$(git branch --show-current)
 expect_exit 0 "$KL" report "$RUN" -o run.html
 grep -q '</html>' run.html || fail "the report is cut short"
 rm run.html
-expect_gain "$KL" apply "$RUN" --device cpu --time 60 --build 'nvcc -O2 gamma.cu -o gamma' --run ./gamma --check ./gamma
+expect_gain "$KL" apply "$RUN" --device cpu --time 10 --build 'nvcc -O2 gamma.cu -o gamma' --run ./gamma --check ./gamma
 expect_says "kept: "; expect_says "on the CPU device, not on a GPU"
 git diff --quiet HEAD^ HEAD -- gamma.cu && fail "the patch does not change gamma.cu"
 [ "$(git rev-parse HEAD^)" = "$HEAD_BEFORE" ] || fail "the patch is not one commit on top of what was there"

@@ -29,6 +29,6 @@ sed 's|float w = float(pow(double(flow.decay), abs(k) / 1.0));|float w = 1; for 
 printf '#!/bin/sh\ncat >/dev/null\nprintf "IDEA: whole powers\\n\\140\\140\\140\\n"; cat .kernelift/better.cu; printf "\\140\\140\\140\\n"\n' > .kernelift/answer.sh
 chmod +x .kernelift/answer.sh
 expect_gain "$KL" tune .kernelift/mep/k --device cpu --tiers source --evals 8 --no-inherit --llm command:.kernelift/answer.sh --llm-calls 1
-expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 30 --build 'nvcc -O2 warp.cu -o warp' --run ./warp --check ./warp
+expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 10 --build 'nvcc -O2 warp.cu -o warp' --run ./warp --check ./warp
 expect_says "kept: "
 git diff HEAD^ HEAD -- warp.cu | grep -q '^+.*w \*= flow.decay' || fail "the patch does not change warp.cu"

@@ -37,6 +37,7 @@ class CpuEvaluator : public Evaluator {
   }
   Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
   void wait_while_timing() const override;
+  Result<KernelModel> kernel_model() override { return baseline_.model(); }
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
   std::optional<Evaluation> judge_original() override;

@@ -71,6 +71,7 @@ class CudaEvaluator : public Evaluator {
   ConfirmCost confirm_cost() const override;
   std::optional<Evaluation> judge_original() override;
   std::string only_as_built() const override { return only_as_built_; }
+  Result<KernelModel> kernel_model() override { return baseline_.model(); }
 
  private:
   /// One GPU and who measures on it.

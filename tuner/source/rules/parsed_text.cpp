@@ -37,19 +37,17 @@ Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& argume
   std::lock_guard lock(mutex);
   if (auto known = kept.find(key)) return known;
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(words));
-  Job job{std::move(jobs.front()), {}};
-  auto ready = kept.use(key, [&] {
+  const Job job{std::move(jobs.front()), {}};
+  // At the first use already: a source that is parsed is followed by its variants.
+  return kept.make(key, [&] {
     std::vector<std::string> headers;
     for (size_t i = 0; i + 1 < job.words.size(); ++i)
       if (job.words[i] == "-include") headers.push_back(job.words[i + 1]);
     Job made{job.words, precompile(job.words, headers)};
     if (made.headers.bytes.empty()) return made;
-    made.words = without_includes(made.words, headers);
-    made.words.insert(made.words.begin(),
-                      {"-fpch-instantiate-templates", "-include-pch", kPrecompiledPath, "-fno-validate-pch"});
+    made.words = with_precompiled(made.words, headers);
     return made;
   });
-  return ready ? ready : std::make_shared<const Job>(std::move(job));
 }
 
 /// nullptr if clang does not understand the job.

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/base/bytes.h"
+#include "core/base/parallel.h"
 #include "core/model/texture.h"
 #include "sandbox/jail/hidden_bytes.h"
 #include "sandbox/judge/veil.h"
@@ -30,15 +31,20 @@ void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) {
 
 std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
-/// Veils the bytes that are to lie at `address`, or reveals those that lay there.
+/// Veils the bytes that are to lie at `address`, or reveals those that lay there. On all cores: the pads are a
+/// cipher's.
 void veil(const Device& device, uint64_t address, std::span<std::byte> bytes) {
   const judging::Veil veil = JudgingKernels::veil_of(device.facts());
-  constexpr uint64_t kWord = 8;
-  for (uint64_t at = 0; veil.on && at < bytes.size(); at += kWord) {
-    const auto width = static_cast<judging::u32>(std::min(kWord, bytes.size() - at));
-    auto* word = reinterpret_cast<judging::u8*>(&bytes[at]);
-    judging::store(word, width, judging::load(word, width) ^ judging::pad_at(veil, address + at, width));
-  }
+  constexpr uint64_t kWord = 8, kPiece = 1 << 20;
+  if (!veil.on) return;
+  (void)in_pieces(bytes.size(), kPiece, [&](uint64_t begin, uint64_t end) {
+    for (uint64_t at = begin; at < end; at += kWord) {
+      const auto width = static_cast<judging::u32>(std::min(kWord, end - at));
+      auto* word = reinterpret_cast<judging::u8*>(&bytes[at]);
+      judging::store(word, width, judging::load(word, width) ^ judging::pad_at(veil, address + at, width));
+    }
+    return done();
+  });
 }
 
 /// Blocks in which two images differ, neighbours joined.
@@ -263,7 +269,7 @@ Result<uint64_t> ReplayMemory::upload(std::span<const std::byte> bytes, Reach re
     return address;
   }
   HiddenBytes answer(bytes.size());
-  std::ranges::copy(bytes, answer.bytes().begin());
+  std::memcpy(answer.bytes().data(), bytes.data(), bytes.size());
   veil(device_, address, answer.bytes());
   KERNELIFT_TRY(device_.write(address, answer.bytes()));
   return address;
