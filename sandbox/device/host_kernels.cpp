@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
-#include <thread>
-#include <vector>
+#include <mutex>
 
+#include "core/base/parallel.h"
 #include "sandbox/device/device.h"
 #include "sandbox/judge/judging.h"
 #include "sandbox/judge/mixture.h"
@@ -26,8 +25,7 @@ Finding& finding(u64 address) { return *reinterpret_cast<Finding*>(address); }
 
 void merge(Finding& into, const Finding& more) {
   into.mismatches += more.mismatches, into.changed += more.changed;
-  into.first = std::min(into.first, more.first), into.address = std::min(into.address, more.address);
-  into.worst = std::max(into.worst, more.worst);
+  into.first = std::min(into.first, more.first), into.worst = std::max(into.worst, more.worst);
   into.largest_ulps = std::max(into.largest_ulps, more.largest_ulps);
   into.largest_absolute = std::max(into.largest_absolute, more.largest_absolute);
 }
@@ -102,7 +100,7 @@ struct FloatDifferences {
 /// compare() of a neighbourhood, without a branch.
 FloatDifferences differences_of_floats(const Task& task, u64 begin, u64 end, double allowed) {
   FloatDifferences found;
-  constexpr double kMostUlps = 4e9;
+  constexpr double kMostUlps = ~u32(0);
   if (!(task.ulps >= 0)) return found;
   const u32 ulps = static_cast<u32>(std::min(task.ulps, kMostUlps));
   const double absolute_limit = std::max(task.absolute, allowed), relative = task.relative;
@@ -120,7 +118,7 @@ FloatDifferences differences_of_floats(const Task& task, u64 begin, u64 end, dou
     const double absolute = std::fabs(left - right);
     farthest = std::max(farthest, apart), changed += differs;
     largest = std::max(largest, absolute), largest_beyond = std::max(largest_beyond, apart > ulps ? absolute : 0.0);
-    beyond |= u32(apart > ulps) & u32(absolute > absolute_limit) & u32(absolute > relative * std::fabs(left));
+    beyond |= u32(apart > ulps) & u32(!(absolute <= absolute_limit)) & u32(!(absolute <= relative * std::fabs(left)));
   }
   found.ordinary = special == 0, found.changed = changed, found.ulps = farthest;
   found.absolute = largest, found.beyond = largest_beyond, found.within = beyond == 0;
@@ -133,16 +131,14 @@ void compare_part(const Task& task, u64 first, u64 last, Finding& found) {
   for (u64 begin = first; begin < last; begin += each) {
     const u64 end = std::min(last, begin + each);
     if (equal_bytes(task, begin, end)) continue;
-    auto passes = [&](double allowed) {
-      const FloatDifferences all = differences_of_floats(task, begin, end, allowed);
-      if (!all.ordinary || !all.within) return false;
+    const double allowed = task.envelope > 0 ? allowed_by(task, scale_of_neighbourhood(task, begin, end)) : 0;
+    const FloatDifferences all = floats ? differences_of_floats(task, begin, end, allowed) : FloatDifferences{};
+    if (all.ordinary && all.within) {
       found.changed += all.changed;
       found.largest_ulps = std::max(found.largest_ulps, bits_of(static_cast<double>(all.ulps)));
       found.largest_absolute = std::max(found.largest_absolute, bits_of(all.absolute));
-      return true;
-    };
-    double allowed = task.envelope > 0 ? allowed_by(task, scale_of_neighbourhood(task, begin, end)) : 0;
-    if (floats && passes(allowed)) continue;
+      continue;
+    }
     for (u64 i = begin; i < end; ++i) {
       Difference difference = compare(task, expected_at(task, i), got_at(task, i), allowed);
       if (difference.measured) {
@@ -164,7 +160,8 @@ void spread_part(const Task& task, u64 first, u64 last, Finding& found) {
     const u64 end = std::min(last, begin + each);
     if (equal_bytes(task, begin, end)) continue;
     double largest = 0;
-    if (auto all = floats ? differences_of_floats(task, begin, end, 0) : FloatDifferences{}; all.ordinary) {
+    const FloatDifferences all = floats ? differences_of_floats(task, begin, end, 0) : FloatDifferences{};
+    if (all.ordinary) {
       largest = all.beyond, found.changed += all.changed;
     } else {
       for (u64 i = begin; i < end; ++i) {
@@ -180,30 +177,21 @@ void spread_part(const Task& task, u64 first, u64 last, Finding& found) {
   }
 }
 
+using Part = void (*)(const Task&, u64 first, u64 last, Finding&);
+
 /// Has `part` look at all neighbourhoods, those of a large row on all cores: one core would take longer over them than
 /// the launch that is judged.
-void look_at_all(const Task& task, void (*part)(const Task&, u64 first, u64 last, Finding& found)) {
-  constexpr u64 kWorthAThread = 1 << 20;  // Bytes.
-  constexpr u64 kMostThreads = 16;
-  const u64 each = each_of(task);
-  const u64 threads = std::clamp<u64>(task.count * task.width / kWorthAThread, 1,
-                                      std::clamp<u64>(std::thread::hardware_concurrency(), 1, kMostThreads));
-  const u64 share = (task.count / threads + each) / each * each;
-  auto look = [&](u64 begin) {
+void look_at_all(const Task& task, Part part) {
+  constexpr u64 kPiece = 256;  // Neighbourhoods: 1 MiB.
+  std::mutex mutex;
+  (void)in_pieces(task.count, kPiece * each_of(task), [&](u64 first, u64 last) {
     Finding found{0, kNone, 0, 0, 0, kNone, 0};
-    part(task, begin, std::min(begin + share, task.count), found);
-    return found;
-  };
-  std::vector<std::future<Finding>> others;
-  for (u64 begin = share; begin < task.count; begin += share)
-    others.push_back(std::async(std::launch::async, look, begin));
-  merge(finding(task.into), look(0));
-  for (auto& other : others) merge(finding(task.into), other.get());
+    part(task, first, last, found);
+    std::lock_guard lock(mutex);
+    merge(finding(task.into), found);
+    return done();
+  });
 }
-
-void compare_all(const Task& task) { look_at_all(task, compare_part); }
-
-void spread_all(const Task& task) { look_at_all(task, spread_part); }
 
 bool filled_with(const u8* bytes, u64 count, u8 byte) {
   return count == 0 || (bytes[0] == byte && std::memcmp(bytes, bytes + 1, count - 1) == 0);
@@ -347,8 +335,8 @@ void nothing(const PackedArguments&) {}
 
 std::span<const HostKernel> host_kernels() {
   static constexpr HostKernel kKernels[] = {
-      {"kl_compare", [](const PackedArguments& arguments) { compare_all(arguments.at<Task>(0)); }},
-      {"kl_spread", [](const PackedArguments& arguments) { spread_all(arguments.at<Task>(0)); }},
+      {"kl_compare", [](const PackedArguments& arguments) { look_at_all(arguments.at<Task>(0), compare_part); }},
+      {"kl_spread", [](const PackedArguments& arguments) { look_at_all(arguments.at<Task>(0), spread_part); }},
       {"kl_check_canary", check_canary},
       {"kl_poison", poison},
       {"kl_copy_written", copy_written},

@@ -76,5 +76,20 @@ TEST(HostKernels, JudgeFloatsOfALargeBufferLikeTheSameFloatsInStructs) {
     }
 }
 
+TEST(HostKernels, FindTheFirstOfTheDifferencesOfALargeBufferAndCountThemAll) {
+  constexpr size_t kCount = 2'000'001;
+  std::vector<float> expected(kCount, 1.0f), got = expected;
+  Task task{};
+  for (size_t wrong : {kCount - 1, size_t(1'700'000), size_t(900'001), size_t(900'000)}) {
+    got[wrong] = 2.0f;
+    const Finding finding = run("kl_compare", task, expected, got, sizeof(float));
+    EXPECT_EQ(finding.first, wrong);
+  }
+  const Finding finding = run("kl_compare", task, expected, got, sizeof(float));
+  EXPECT_EQ(finding.mismatches, 4u);
+  EXPECT_EQ(finding.changed, 4u);
+  EXPECT_EQ(judging::from_bits(finding.largest_absolute), 1);
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox

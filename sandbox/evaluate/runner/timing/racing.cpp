@@ -200,21 +200,22 @@ std::optional<RunFailure> Racing::warm_up(std::initializer_list<const LoadedCode
   return outcome.ok() ? std::nullopt : std::optional(bench_.failure_of(outcome, instance));
 }
 
-bool Racing::glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, const RaceRules& rules,
-                    Verdict& verdict) {
+bool Racing::glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, Verdict& verdict) {
   constexpr double kFar = 1.5;  // What is less slow may have been disturbed.
-  if (verified < kFar * rules.smallest_gain * rival_seconds(instance)) return true;
+  if (verified < kFar * rival_seconds(instance)) return true;
   rounds_ = 0, candidate_begins_ = true;
-  // The candidate's process has run already; the original's would be slow at first.
+  // A process is slow at first: this pair is the second launch of either, since the candidate has been verified.
   std::optional<RunFailure> failure = warm_up({&bench_.rival()}, instance, 1);
   Samples samples;
   if (!failure) samples = time(bench_.rival(), candidate, instance, 1, 1), failure = std::move(samples.failure);
   if (failure) return failed(*failure, instance, verdict);
-  RaceRules far = rules;
-  far.early_rounds = 1, far.hopeless = 1 / kFar;
-  Race look(far);
+  RaceRules rules;
+  rules.early_rounds = 1, rules.hopeless = 1 / kFar, rules.smallest_gain = 1;
+  Race look(rules);
   look.add(samples.baseline, samples.candidate);
-  if (look.stopped() == Race::Stop::CannotWin) race = std::move(look);
+  if (look.stopped() != Race::Stop::CannotWin) return true;
+  race = std::move(look);
+  verdict.detail = "given up after one pair of timed launches, since it is far slower than the original";
   return true;
 }
 
@@ -299,7 +300,7 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
     Race race{rules};
     if (plan.verified_counts && !inquiry.confirm) race.add({rival_seconds(i)}, {verified[i]});
     const bool glances = plan.glances && !inquiry.confirm && i < verified.size();
-    if (glances && !glance(candidate, i, verified[i], race, rules, verdict)) return false;
+    if (glances && !glance(candidate, i, verified[i], race, verdict)) return false;
     if (race.stopped() == Race::Stop::None && !this->race(candidate, i, race, until, verdict)) return false;
     timings[order[at]] = timing_of(bench_.mep.instances[i], timed.weight, race, bench_.settings.cold);
     suspect_below_floor(race, i, verdict);

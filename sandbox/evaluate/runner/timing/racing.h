@@ -50,10 +50,10 @@ class Racing {
   double expected_seconds(size_t instance) const;
   /// Untimed launches of these: on a processor each has a process, which is slow at first.
   std::optional<RunFailure> warm_up(std::initializer_list<const LoadedCode*> codes, size_t instance, int launches);
-  /// Gives the race up with one pair, if the launch that verified the candidate took far longer than the original's and
-  /// the pair says so too: else the race is as it was. `verified`: seconds of that launch. False: as race().
-  bool glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, const RaceRules& rules,
-              Verdict& verdict);
+  /// Gives the race up with one pair, if the candidate took far longer than the original in the launch that verified it
+  /// (`verified`, in seconds) and does so in the pair: else the race is as it was. Decides against candidates alone, so
+  /// that nobody looks at what the pair leaves. False: as race().
+  bool glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, Verdict& verdict);
   /// False: the verdict says so.
   bool failed(const RunFailure& failure, size_t instance, Verdict& verdict) const;
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
