@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
+#include "core/base/parallel.h"
 #include "sandbox/device/device.h"
 #include "sandbox/judge/judging.h"
 #include "sandbox/judge/mixture.h"
@@ -21,14 +23,11 @@ u64 expected_at(const Task& task, u64 i) {
 u64 got_at(const Task& task, u64 i) { return load(at(task.got + i * task.stride), task.width); }
 Finding& finding(u64 address) { return *reinterpret_cast<Finding*>(address); }
 
-Scale scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
-  Magnitudes all;
-  for (u64 i = begin; i < end; ++i) note(task.kind, task.width, expected_at(task, i), all);
-  Squares sizes(task.kind, task.width, all);
-  if (sizes.count == 0) return {};
-  double squares = 0;
-  for (u64 i = begin; i < end; ++i) squares += sizes.of(expected_at(task, i));
-  return sizes.scale(std::sqrt(squares / static_cast<double>(sizes.count)), all);
+void merge(Finding& into, const Finding& more) {
+  into.mismatches += more.mismatches, into.changed += more.changed;
+  into.first = std::min(into.first, more.first), into.worst = std::max(into.worst, more.worst);
+  into.largest_ulps = std::max(into.largest_ulps, more.largest_ulps);
+  into.largest_absolute = std::max(into.largest_absolute, more.largest_absolute);
 }
 
 /// Neighbourhoods whose expected and present bytes are equal need no arithmetic.
@@ -42,13 +41,104 @@ bool equal_bytes(const Task& task, u64 begin, u64 end) {
   return std::memcmp(at(task.expected + from), at(task.got + from), bytes) == 0;
 }
 
-void compare_all(const Task& task) {
-  Finding& found = finding(task.into);
-  u64 each = kNeighbourhoodBytes / task.width;
-  for (u64 begin = 0; begin < task.count; begin += each) {
-    u64 end = std::min(task.count, begin + each);
+u64 each_of(const Task& task) { return kNeighbourhoodBytes / task.width; }
+
+bool of_floats(const Task& task) { return task.kind == kFloat && task.stride == sizeof(float) && !task.veil.on; }
+
+u32 word_at(u64 address, u64 i) {
+  u32 word;  // Buffers may begin at any address.
+  std::memcpy(&word, at(address) + i * sizeof word, sizeof word);
+  return word;
+}
+
+constexpr u32 kFloatMagnitude = 0x7fffffff, kFloatExponent = 0x7f800000, kLeastNormal = 0x00800000;
+
+/// note() of a neighbourhood of floats, without a branch.
+Magnitudes magnitudes_of_floats(const Task& task, u64 begin, u64 end) {
+  Magnitudes all;
+  u32 top = 0, next = 0, tops = 0, count = 0, zeros = 0;
+  auto key_at = [&](u64 i) {
+    const u32 key = word_at(task.expected, i) & kFloatMagnitude;
+    return key < kFloatExponent ? key : 0;
+  };
+  for (u64 i = begin; i < end; ++i) {
+    const u32 key = key_at(i);
+    top = std::max(top, key), count += key != 0, all.sum += key;
+    zeros += (word_at(task.expected, i) & kFloatMagnitude) == 0;
+  }
+  for (u64 i = begin; i < end && top > 0; ++i) {
+    const u32 key = key_at(i);
+    tops += key == top, next = std::max(next, key < top ? key : 0);
+  }
+  all.top = top, all.next = next, all.tops = tops, all.count = count, all.zeros = zeros;
+  all.sum -= all.tops * all.top;
+  return all;
+}
+
+Scale scale_of_neighbourhood(const Task& task, u64 begin, u64 end) {
+  Magnitudes all;
+  if (of_floats(task)) all = magnitudes_of_floats(task, begin, end);
+  else
+    for (u64 i = begin; i < end; ++i) note(task.kind, task.width, expected_at(task, i), all);
+  Squares sizes(task.kind, task.width, all);
+  if (sizes.count == 0) return {};
+  double squares = 0;
+  for (u64 i = begin; i < end; ++i) squares += sizes.of(expected_at(task, i));
+  return sizes.scale(std::sqrt(squares / static_cast<double>(sizes.count)), all);
+}
+
+/// What differs between floats of a neighbourhood, if all that do are ordinary numbers.
+struct FloatDifferences {
+  bool ordinary = false;  ///< False: the rest is not valid.
+  u64 changed = 0;
+  u32 ulps = 0;         ///< The largest distance.
+  double absolute = 0;  ///< The largest.
+  double beyond = 0;    ///< The largest beyond_ulps().
+  bool within = true;   ///< No mismatch.
+};
+
+/// compare() of a neighbourhood, without a branch.
+FloatDifferences differences_of_floats(const Task& task, u64 begin, u64 end, double allowed) {
+  FloatDifferences found;
+  constexpr double kMostUlps = ~u32(0);
+  if (!(task.ulps >= 0)) return found;
+  const u32 ulps = static_cast<u32>(std::min(task.ulps, kMostUlps));
+  const double absolute_limit = std::max(task.absolute, allowed), relative = task.relative;
+  u32 special = 0, beyond = 0, farthest = 0, changed = 0;
+  double largest = 0, largest_beyond = 0;
+  for (u64 i = begin; i < end; ++i) {
+    const u32 want = word_at(task.expected, i), have = word_at(task.got, i);
+    const u32 a = want & kFloatMagnitude, b = have & kFloatMagnitude;
+    const u32 differs = want != have;
+    // Neither infinite nor NaN, nor denormal or zero.
+    const u32 low = std::min(a, b), high = std::max(a, b);
+    special |= differs & (u32(high >= kFloatExponent) | u32(low < kLeastNormal));
+    const u32 apart = (want ^ have) >> 31 ? a + b : high - low;
+    const double left = float_from_bits(want), right = float_from_bits(have);
+    const double absolute = std::fabs(left - right);
+    farthest = std::max(farthest, apart), changed += differs;
+    largest = std::max(largest, absolute), largest_beyond = std::max(largest_beyond, apart > ulps ? absolute : 0.0);
+    beyond |= u32(apart > ulps) & u32(!(absolute <= absolute_limit)) & u32(!(absolute <= relative * std::fabs(left)));
+  }
+  found.ordinary = special == 0, found.changed = changed, found.ulps = farthest;
+  found.absolute = largest, found.beyond = largest_beyond, found.within = beyond == 0;
+  return found;
+}
+
+void compare_part(const Task& task, u64 first, u64 last, Finding& found) {
+  const u64 each = each_of(task);
+  const bool floats = of_floats(task);
+  for (u64 begin = first; begin < last; begin += each) {
+    const u64 end = std::min(last, begin + each);
     if (equal_bytes(task, begin, end)) continue;
-    double allowed = task.envelope > 0 ? allowed_by(task, scale_of_neighbourhood(task, begin, end)) : 0;
+    const double allowed = task.envelope > 0 ? allowed_by(task, scale_of_neighbourhood(task, begin, end)) : 0;
+    const FloatDifferences all = floats ? differences_of_floats(task, begin, end, allowed) : FloatDifferences{};
+    if (all.ordinary && all.within) {
+      found.changed += all.changed;
+      found.largest_ulps = std::max(found.largest_ulps, bits_of(static_cast<double>(all.ulps)));
+      found.largest_absolute = std::max(found.largest_absolute, bits_of(all.absolute));
+      continue;
+    }
     for (u64 i = begin; i < end; ++i) {
       Difference difference = compare(task, expected_at(task, i), got_at(task, i), allowed);
       if (difference.measured) {
@@ -63,17 +153,22 @@ void compare_all(const Task& task) {
   }
 }
 
-void spread_all(const Task& task) {
-  u64 each = kNeighbourhoodBytes / task.width;
-  Finding& found = finding(task.into);
-  for (u64 begin = 0; begin < task.count; begin += each) {
-    u64 end = std::min(task.count, begin + each);
+void spread_part(const Task& task, u64 first, u64 last, Finding& found) {
+  const u64 each = each_of(task);
+  const bool floats = of_floats(task);
+  for (u64 begin = first; begin < last; begin += each) {
+    const u64 end = std::min(last, begin + each);
     if (equal_bytes(task, begin, end)) continue;
     double largest = 0;
-    for (u64 i = begin; i < end; ++i) {
-      Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
-      largest = std::max(largest, beyond_ulps(task, moved)), found.mismatches += moved.denormal;
-      found.changed += moved.changed;
+    const FloatDifferences all = floats ? differences_of_floats(task, begin, end, 0) : FloatDifferences{};
+    if (all.ordinary) {
+      largest = all.beyond, found.changed += all.changed;
+    } else {
+      for (u64 i = begin; i < end; ++i) {
+        Difference moved = compare(task, expected_at(task, i), got_at(task, i), 0);
+        largest = std::max(largest, beyond_ulps(task, moved)), found.mismatches += moved.denormal;
+        found.changed += moved.changed;
+      }
     }
     if (largest == 0) continue;
     Scale scale = scale_of_neighbourhood(task, begin, end);
@@ -82,11 +177,25 @@ void spread_all(const Task& task) {
   }
 }
 
+using Part = void (*)(const Task&, u64 first, u64 last, Finding&);
+
+/// Has `part` look at all neighbourhoods, those of a large row on all cores: one core would take longer over them than
+/// the launch that is judged.
+void look_at_all(const Task& task, Part part) {
+  constexpr u64 kPiece = 256;  // Neighbourhoods: 1 MiB.
+  std::mutex mutex;
+  (void)in_pieces(task.count, kPiece * each_of(task), [&](u64 first, u64 last) {
+    Finding found{0, kNone, 0, 0, 0, kNone, 0};
+    part(task, first, last, found);
+    std::lock_guard lock(mutex);
+    merge(finding(task.into), found);
+    return done();
+  });
+}
+
 bool filled_with(const u8* bytes, u64 count, u8 byte) {
   return count == 0 || (bytes[0] == byte && std::memcmp(bytes, bytes + 1, count - 1) == 0);
 }
-
-u64 each_of(const Task& task) { return kNeighbourhoodBytes / task.width; }
 
 constexpr size_t kTask = sizeof(Task);
 
@@ -226,8 +335,8 @@ void nothing(const PackedArguments&) {}
 
 std::span<const HostKernel> host_kernels() {
   static constexpr HostKernel kKernels[] = {
-      {"kl_compare", [](const PackedArguments& arguments) { compare_all(arguments.at<Task>(0)); }},
-      {"kl_spread", [](const PackedArguments& arguments) { spread_all(arguments.at<Task>(0)); }},
+      {"kl_compare", [](const PackedArguments& arguments) { look_at_all(arguments.at<Task>(0), compare_part); }},
+      {"kl_spread", [](const PackedArguments& arguments) { look_at_all(arguments.at<Task>(0), spread_part); }},
       {"kl_check_canary", check_canary},
       {"kl_poison", poison},
       {"kl_copy_written", copy_written},

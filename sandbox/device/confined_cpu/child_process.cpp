@@ -2,6 +2,7 @@
 #include "sandbox/device/confined_cpu/child_process.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -136,7 +138,8 @@ Arrival ChildProcess::wait_until_done(std::chrono::milliseconds limit, bool clos
       default: return Arrival::TimedOut;
     }
   };
-  while (closely && Deadline::clock::now() - begin < kClosely)
+  // The launch may need this very core.
+  for (; closely && Deadline::clock::now() - begin < kClosely; sched_yield())
     if (Arrival arrival = message(); arrival != Arrival::TimedOut) return arrival;
   pollfd waiting{done_.get(), POLLIN, 0};
   for (;;) {
@@ -156,13 +159,31 @@ Frame ChildProcess::receive(std::chrono::milliseconds limit, const Interrupted& 
   return channel_.receive(after(limit), kLargestReply);
 }
 
-unsigned ChildProcess::threads() const {
+std::vector<pid_t> ChildProcess::threads() const {
   std::error_code ignored;
-  unsigned count = 0;
+  std::vector<pid_t> threads;
   const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
   for (std::filesystem::directory_iterator at(tasks, ignored), end; !ignored && at != end; at.increment(ignored))
-    ++count;
-  return count;
+    threads.push_back(static_cast<pid_t>(std::atoi(at->path().filename().c_str())));
+  std::ranges::sort(threads);
+  return threads;
+}
+
+void ChildProcess::keep_in_place(const std::vector<pid_t>& threads) {
+  cpu_set_t allowed;
+  if (in_place_ || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  std::vector<int> processors;
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+    if (CPU_ISSET(processor, &allowed)) processors.push_back(processor);
+  // A thread that starts others passes its place on, and oneTBB counts the processors of the one that starts it.
+  if (threads.size() < processors.size()) return;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    cpu_set_t place;
+    CPU_ZERO(&place);
+    CPU_SET(processors[i % processors.size()], &place);
+    sched_setaffinity(threads[i], sizeof place, &place);  // Where that is forbidden, the scheduler goes on choosing.
+  }
+  in_place_ = true;
 }
 
 DeviceOutcome ChildProcess::post_mortem(Arrival how, std::chrono::milliseconds limit) {

@@ -168,9 +168,14 @@ class ConfinedCpu : public Device {
       }
       if (!ran.ok()) return ran;
     }
-    for (uint64_t image : timed)
-      if (auto child = children_.find(image); child != children_.end() && child->second->threads() > most_threads())
+    for (uint64_t image : timed) {
+      auto child = children_.find(image);
+      if (child == children_.end()) continue;
+      const std::vector<pid_t> threads = child->second->threads();
+      if (threads.size() > most_threads())
         return cheated("its process has more threads than the launches need: something runs on after them");
+      child->second->keep_in_place(threads);
+    }
     return outcome;
   }
 

@@ -28,7 +28,7 @@ inline FakeKernel kernel(std::function<FakeRun(const Scale&)> body) {
 }
 
 inline int long_runs = 0;                    ///< Of the image "takes long", in this process.
-inline std::map<std::string, int> launches;  ///< Of images "long, ...".
+inline std::map<std::string, int> launches;  ///< Of images "long, ..." and "of ms, ...", in this process.
 
 inline std::map<std::string, FakeImage> images() {
   std::map<std::string, FakeImage> all;
@@ -54,6 +54,17 @@ inline std::map<std::string, FakeImage> images() {
       ++launches[name], call.run();
       for (int i = 0; i < call.n; ++i) call.out[i] *= 1 + moved;
       return FakeRun{seconds};
+    });
+  struct OfMilliseconds {
+    const char* name;
+    double first, later;  ///< Seconds of the first launches, on both instances, and of all others.
+  };
+  for (auto [name, first, later] : {OfMilliseconds{"of ms, original", 10e-3, 10e-3},
+                                    {"of ms, far slower", 20e-3, 20e-3},
+                                    {"of ms, slower", 13e-3, 13e-3},
+                                    {"of ms, faster once warm", 30e-3, 8e-3}})
+    add(name, [name = std::string(name), first = first, later = later](const Scale& call) {
+      return call.run(), FakeRun{++launches[name] <= 2 ? first : later};
     });
   add("faster", [](const Scale& call) { return call.run(), FakeRun{50e-6}; });
   add("slower", [](const Scale& call) { return call.run(), FakeRun{200e-6}; });

@@ -99,5 +99,15 @@ TEST(MeasurementPlan, EndsALongCandidateSoonAfterTheOriginalsTime) {
   EXPECT_EQ(MeasurementPlan(inputs(1e-3, 60)).candidate_limit(1e-3), 0.1) << "of short launches many times as long";
 }
 
+TEST(MeasurementPlan, GlancesAtWhatIsFarSlowerWhereAProcessorsLaunchesAreNotShort) {
+  PlanInputs inputs;
+  inputs.processor = true, inputs.seconds = {0.5e-3, 20e-3};
+  MeasurementPlan plan(inputs);
+  EXPECT_FALSE(plan.of(0).glances) << "a warm-up is as cheap";
+  EXPECT_TRUE(plan.of(1).glances);
+  inputs.processor = false;
+  EXPECT_FALSE(MeasurementPlan(inputs).of(1).glances) << "a GPU needs no warm-up";
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox

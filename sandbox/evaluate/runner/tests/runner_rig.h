@@ -8,8 +8,9 @@ namespace kernelift::sandbox::fake {
 struct Rig {
   explicit Rig(MepFixture made, RunnerSettings settings = {}, const std::string& application = {},
                const std::string& image = "original", const std::vector<std::string>& at_random = {},
-               const std::vector<std::string>& roundings = {})
+               const std::vector<std::string>& roundings = {}, bool processor = false)
       : fixture(std::move(made)), device(images()) {
+    device.editable_facts().processor = processor;
     auto created = Runner::create(device, fixture.mep, fixture.path(), settings, [this](const std::string& what) {
       perturbs |= what.starts_with("perturb ");
       if (!perturbs) announced.push_back(what);

@@ -43,6 +43,10 @@ constexpr double kPatience = 2, kSlack = 0.25;  ///< Limit of a launch: a multip
 /// On a GPU what is ended takes its process along, and the next one calibrates again: that is not worth less.
 constexpr double kRestartSeconds = 2;
 
+/// Of launches that are not used sparingly: from here on a warm-up costs more than the look that may save it, and the
+/// scheduler's hiccups are short beside a launch.
+constexpr double kGlanceSeconds = 2e-3;
+
 constexpr double kCompileSeconds = 0.5;  ///< Of a candidate, with its processes.
 constexpr double kStartSeconds = 0.2;    ///< For processes to start and load their images, of a confirmation.
 
@@ -109,6 +113,7 @@ InstancePlan MeasurementPlan::plan_for(double seconds, bool sparing) const {
       inputs_.race, std::clamp(static_cast<int>(kConfirmSeconds / (2 * std::max(seconds, 1e-6))),
                                std::min(kFewestPairs, inputs_.race.most_rounds), inputs_.race.most_rounds));
   plan.mixtures = plan.over_old_answers = plan.looks_for_memory = true;
+  plan.glances = inputs_.processor && seconds > kGlanceSeconds;
   plan.warm_up = inputs_.processor, plan.after_others = 6, plan.fewest_pairs = kFewestPairs;
   return plan;
 }

@@ -184,21 +184,45 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
   return samples;
 }
 
-std::optional<RunFailure> Racing::warm_up(const LoadedCode& candidate, size_t instance) {
-  constexpr int kLaunches = 4;
-  if (!bench_.plan.of(instance).warm_up) return std::nullopt;
+std::optional<RunFailure> Racing::warm_up(std::initializer_list<const LoadedCode*> codes, size_t instance,
+                                          int launches) {
   const ReplayInstance& memory = bench_.memory->instances()[instance];
   Steps steps(*bench_.kernels);
   bench_.memory->restore(steps, instance, false);
-  for (int i = 0; i < kLaunches; ++i)
-    for (auto* code : {&bench_.rival(), &candidate}) {
+  for (int i = 0; i < launches; ++i)
+    for (auto* code : codes) {
       bench_.memory->put_back(steps, instance);
       code->set_up(steps, memory, instance);
       steps.begin(), code->launch(steps, instance), steps.end();
     }
-  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit * kLaunches);
+  DeviceOutcome outcome = steps.run(bench_.settings.launch_limit * launches);
   bench_.memory->launched(instance, true);
   return outcome.ok() ? std::nullopt : std::optional(bench_.failure_of(outcome, instance));
+}
+
+bool Racing::glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, Verdict& verdict) {
+  constexpr double kFar = 1.5;  // What is less slow may have been disturbed.
+  if (verified < kFar * rival_seconds(instance)) return true;
+  rounds_ = 0, candidate_begins_ = true;
+  // A process is slow at first: this pair is the second launch of either, since the candidate has been verified.
+  std::optional<RunFailure> failure = warm_up({&bench_.rival()}, instance, 1);
+  Samples samples;
+  if (!failure) samples = time(bench_.rival(), candidate, instance, 1, 1), failure = std::move(samples.failure);
+  if (failure) return failed(*failure, instance, verdict);
+  RaceRules rules;
+  rules.early_rounds = 1, rules.hopeless = 1 / kFar, rules.smallest_gain = 1;
+  Race look(rules);
+  look.add(samples.baseline, samples.candidate);
+  if (look.stopped() != Race::Stop::CannotWin) return true;
+  race = std::move(look);
+  verdict.detail = "given up after one pair of timed launches, since it is far slower than the original";
+  return true;
+}
+
+bool Racing::failed(const RunFailure& failure, size_t instance, Verdict& verdict) const {
+  verdict.outcome = failure.outcome, verdict.detail = failure.detail;
+  verdict.stage = Stage::Time, verdict.instance = bench_.mep.instances[instance].id;
+  return false;
 }
 
 bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until,
@@ -206,11 +230,10 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
   const int batch = bench_.batch_for(bench_.report.instances[instance].seconds);
   rounds_ = 0, candidate_begins_ = true;
   trials_.begin_race(instance);
-  if (auto failure = warm_up(candidate, instance)) {
-    verdict.outcome = failure->outcome, verdict.detail = failure->detail;
-    verdict.stage = Stage::Time, verdict.instance = bench_.mep.instances[instance].id;
-    return false;
-  }
+  constexpr int kWarmUp = 4;
+  if (bench_.plan.of(instance).warm_up)
+    if (auto failure = warm_up({&bench_.rival(), &candidate}, instance, kWarmUp))
+      return failed(*failure, instance, verdict);
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     auto taken = static_cast<int>(race.baseline().size());
     if (until) {
@@ -224,11 +247,7 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
       verdict = *samples.wrong;
       return false;
     }
-    if (samples.failure) {
-      verdict.outcome = samples.failure->outcome, verdict.detail = samples.failure->detail;
-      verdict.stage = Stage::Time, verdict.instance = bench_.mep.instances[instance].id;
-      return false;
-    }
+    if (samples.failure) return failed(*samples.failure, instance, verdict);
     race.add(samples.baseline, samples.candidate);
     // On an undisturbed GPU the speedup is soon known more precisely than any later decision needs.
     constexpr double kKnown = 0.004;
@@ -280,7 +299,9 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
     }
     Race race{rules};
     if (plan.verified_counts && !inquiry.confirm) race.add({rival_seconds(i)}, {verified[i]});
-    if (!this->race(candidate, i, race, until, verdict)) return false;
+    const bool glances = plan.glances && !inquiry.confirm && i < verified.size();
+    if (glances && !glance(candidate, i, verified[i], race, verdict)) return false;
+    if (race.stopped() == Race::Stop::None && !this->race(candidate, i, race, until, verdict)) return false;
     timings[order[at]] = timing_of(bench_.mep.instances[i], timed.weight, race, bench_.settings.cold);
     suspect_below_floor(race, i, verdict);
     // Far slower on this instance, or not faster on instances that make up half of the weight: the other instances

@@ -48,8 +48,14 @@ class Racing {
   double rival_seconds(size_t instance) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
-  /// Untimed launches of both sides: on a processor each has a process, which is slow at first.
-  std::optional<RunFailure> warm_up(const LoadedCode& candidate, size_t instance);
+  /// Untimed launches of these: on a processor each has a process, which is slow at first.
+  std::optional<RunFailure> warm_up(std::initializer_list<const LoadedCode*> codes, size_t instance, int launches);
+  /// Gives the race up with one pair, if the candidate took far longer than the original in the launch that verified it
+  /// (`verified`, in seconds) and does so in the pair: else the race is as it was. Decides against candidates alone, so
+  /// that nobody looks at what the pair leaves. False: as race().
+  bool glance(const LoadedCode& candidate, size_t instance, double verified, Race& race, Verdict& verdict);
+  /// False: the verdict says so.
+  bool failed(const RunFailure& failure, size_t instance, Verdict& verdict) const;
   bool race(const LoadedCode& candidate, size_t instance, Race& race, std::optional<Deadline> until, Verdict& verdict);
   /// Makes the verdict Suspect if the candidate is faster than its results can be written (physics_floor).
   void suspect_below_floor(const Race& race, size_t instance, Verdict& verdict) const;
