@@ -247,7 +247,8 @@ Result<Exit> record(const Context& context, const Options& options) {
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("--kernel", options->config.kernel, "Capture only kernels whose name matches this regular expression");
-  app.add_option("--instances", options->config.instances, "Largest number of launches captured per kernel")
+  app.add_option("--instances", options->config.instances,
+                 "Largest number of launches captured per kernel; fewer, but two, of more than 4 GiB together")
       ->capture_default_str();
   app.add_option("--skip", options->config.skip, "Ignore the first N launches of each kernel")->capture_default_str();
   app.add_option("--region", options->config.region,

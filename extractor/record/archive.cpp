@@ -118,6 +118,12 @@ bool changes_memory(const CapturedInstance& instance) {
   return std::ranges::any_of(instance.regions, changed) || std::ranges::any_of(instance.variables, changed);
 }
 
+uint64_t memory_of(const CapturedInstance& instance) {
+  uint64_t bytes = 0;
+  for (auto& region : instance.regions) bytes += region.before.size;
+  return bytes;
+}
+
 void Archive::omit(std::string what, std::string why) {
   bool known =
       std::any_of(omissions_.begin(), omissions_.end(), [&](auto& o) { return o.what == what && o.why == why; });

@@ -17,6 +17,10 @@ constexpr double kMuchOfTheTime = 0.25;  ///< Share of a kernel's time that earn
 constexpr double kClearlyMore = 2;       ///< A geometry without an instance must take this much more to displace one.
 constexpr uint64_t kMostSearched = 8;    ///< Further captures while none has changed anything in memory.
 constexpr uint64_t kEndlessScalars = ~uint64_t(0);
+/// Of memory of all instances of a kernel. Every candidate is run on each of them, which puts its memory back and
+/// compares it.
+constexpr uint64_t kMostBytes = uint64_t(4) << 30;
+constexpr uint64_t kFewest = 2;  ///< Instances, however large.
 
 /// Durations within a factor of two are one class.
 int duration_class(double microseconds) { return microseconds > 0 ? std::ilogb(microseconds) : -64; }
@@ -42,6 +46,12 @@ std::vector<const InstanceChooser::Instance*> InstanceChooser::instances_of(cons
   return found;
 }
 
+uint64_t InstanceChooser::slots() const {
+  uint64_t largest = 1;
+  for (auto& instance : instances_) largest = std::max(largest, instance.bytes);
+  return std::min(slots_, std::max(kFewest, kMostBytes / largest));
+}
+
 double InstanceChooser::time_of(const Geometry& kind) const {
   auto found = clusters_.find(kind);
   if (found != clusters_.end() && found->second.total_us > 0) return found->second.total_us;
@@ -65,7 +75,7 @@ size_t InstanceChooser::changing() const {
 
 std::optional<size_t> InstanceChooser::victim_for(const Geometry& kind, bool changed) const {
   const size_t others = changing();
-  if (captures_ >= slots_ + std::max<uint64_t>(2, slots_) + (others == 0 ? kMostSearched : 0)) return std::nullopt;
+  if (captures_ >= slots() + std::max<uint64_t>(2, slots()) + (others == 0 ? kMostSearched : 0)) return std::nullopt;
   bool newcomer = instances_of(kind).empty(), searched = changed && others == 0;
   std::optional<size_t> victim;
   auto stays = [&](size_t i) { return !changed && others == 1 && instances_[i].changed; };
@@ -95,7 +105,7 @@ bool InstanceChooser::wants(const LaunchTraits& traits) {
   Cluster& cluster = found->second;
   uint64_t ordinal = cluster.launches++;
   bool new_scalars = cluster.scalars.size() < kMostScalars && cluster.scalars.insert(traits.scalars).second;
-  bool free_slot = instances_.size() < slots_;
+  bool free_slot = instances_.size() < slots();
   bool first = instances_of(kind).empty();
   // New scalars are captured while they are rare: when every launch brings new ones they are a counter, not a kind.
   bool rare = new_scalars && cluster.scalars.size() <= 2 && ordinal >= kSpread;
@@ -105,10 +115,10 @@ bool InstanceChooser::wants(const LaunchTraits& traits) {
   return due && (free_slot || victim_for(kind, true).has_value());
 }
 
-void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id, bool changed) {
+void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id, bool changed, uint64_t bytes) {
   const Geometry kind = kind_of(traits.geometry);
   std::optional<size_t> victim;
-  if (instances_.size() >= slots_) victim = victim_for(kind, changed);
+  if (instances_.size() >= slots()) victim = victim_for(kind, changed);
   ++captures_;
   auto cluster = clusters_.find(kind);
   uint64_t ordinal = cluster == clusters_.end() ? 0 : cluster->second.launches - 1;
@@ -117,8 +127,8 @@ void InstanceChooser::captured(const LaunchTraits& traits, const std::string& id
     superseded_.push_back(instances_[*victim].id);
     instances_.erase(instances_.begin() + static_cast<ptrdiff_t>(*victim));
   }
-  if (instances_.size() >= slots_) superseded_.push_back(id);
-  else instances_.push_back({id, traits, kind, ordinal, changed});
+  if (instances_.size() >= slots()) superseded_.push_back(id);
+  else instances_.push_back({id, traits, kind, ordinal, changed, bytes});
 }
 
 void InstanceChooser::note(const LaunchTraits& traits, double microseconds, const std::string& captured_as,

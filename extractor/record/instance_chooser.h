@@ -39,8 +39,9 @@ class InstanceChooser {
   /// Called once before every launch: should it be captured?
   bool wants(const LaunchTraits& traits);
   /// The launch last asked about was captured as `id`; called before its note(). The instance that makes room for it is
-  /// dropped from the shares; itself, if none does. `changed`: something in memory was not the same after it.
-  void captured(const LaunchTraits& traits, const std::string& id, bool changed);
+  /// dropped from the shares; itself, if none does. `changed`: something in memory was not the same after it. `bytes`
+  /// of memory belong to it: where these are many, fewer instances are kept.
+  void captured(const LaunchTraits& traits, const std::string& id, bool changed, uint64_t bytes);
   /// Called once for every launch when its duration is known, in any order; `captured_as` is the instance's id, empty
   /// for a launch that ran as the application left it, and no instance's id for one that was held up for others'
   /// images. `rewritten`: which of its addresses lead to what other work touched last.
@@ -59,8 +60,9 @@ class InstanceChooser {
     Geometry kind;         ///< kind_of() its geometry.
     uint64_t ordinal = 0;  ///< Among the launches of its kind.
     bool changed = false;  ///< Something in memory.
-    int duration = 0;      ///< Class of its own duration.
-    double own_us = 0;     ///< That duration, right after its images were taken.
+    uint64_t bytes = 0;
+    int duration = 0;   ///< Class of its own duration.
+    double own_us = 0;  ///< That duration, right after its images were taken.
     ArgumentSet rewritten = 0;
   };
   struct Cluster {
@@ -82,6 +84,8 @@ class InstanceChooser {
   /// A geometry itself while there are few of them; of further ones, all that are equal within a factor of two.
   Geometry kind_of(const Geometry& geometry) const;
   std::vector<const Instance*> instances_of(const Geometry& kind) const;
+  /// As many as were asked for, but, beside one to tune on and one to hold out, none whose memory is too much together.
+  uint64_t slots() const;
   /// How many instances changed memory.
   size_t changing() const;
   std::optional<size_t> victim_for(const Geometry& kind, bool changed) const;

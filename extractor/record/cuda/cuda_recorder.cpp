@@ -418,7 +418,7 @@ void CudaRecorder::settle(uint32_t correlation, const CapturedInstance* captured
   Awaited& awaited = found->second;
   if (captured) {
     awaited.captured_as = captured->id;
-    awaited.kernel->chooser->captured(awaited.traits, captured->id, changes_memory(*captured));
+    awaited.kernel->chooser->captured(awaited.traits, captured->id, changes_memory(*captured), memory_of(*captured));
   }
   awaited.being_captured = false;
   if (awaited.microseconds < 0) return;

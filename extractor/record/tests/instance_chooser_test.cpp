@@ -15,11 +15,12 @@ struct Feed {
     LaunchTraits traits{grid(blocks), scalars};
     bool wanted = chooser.wants(traits);
     std::string id = std::to_string(count++);
-    if (wanted) chooser.captured(traits, id, changed), captures.push_back(id);
+    if (wanted) chooser.captured(traits, id, changed, bytes), captures.push_back(id);
     chooser.note(traits, microseconds, wanted ? id : "", rewritten);
   }
   void idle_launch(uint32_t blocks, double microseconds) { launch(blocks, 0, microseconds, 0, false); }
   InstanceChooser chooser;
+  uint64_t bytes = 1 << 20;  ///< Of memory that a launch needs.
   int count = 0;
   std::vector<std::string> captures;
 };
@@ -32,6 +33,27 @@ TEST(InstanceChooser, SpreadsInstancesOverALongRun) {
   EXPECT_TRUE(shares.contains("0")) << "the first launch stays";
   EXPECT_TRUE(shares.contains("4096")) << "a late one is there";
   EXPECT_LE(feed.captures.size(), 8u) << "captures are bounded however long the run";
+}
+
+TEST(InstanceChooser, KeepsFewerInstancesWhereTheyNeedMuchMemory) {
+  auto kept = [](uint64_t gibibytes) {
+    Feed feed(4);
+    feed.bytes = gibibytes << 30;
+    for (uint32_t i = 0; i < 100; ++i) feed.launch(64 + i % 4, 0, 10);  // Four kinds, which take as long.
+    EXPECT_EQ(feed.captures.size(), feed.chooser.shares().size()) << "none was captured in vain";
+    return feed.chooser.shares().size();
+  };
+  EXPECT_EQ(kept(1), 4u);
+  EXPECT_EQ(kept(2), 2u);
+  EXPECT_EQ(kept(7), 2u) << "one to tune on, one to hold out";
+}
+
+TEST(InstanceChooser, CapturesALaunchOfManyTimesTheThreadsHoweverMuchMemoryTheOthersNeed) {
+  Feed feed(4);
+  feed.bytes = uint64_t(3) << 30;
+  for (int i = 0; i < 10; ++i) feed.launch(64, 0, 10);
+  for (int i = 0; i < 10; ++i) feed.launch(4096, 0, 900);
+  EXPECT_TRUE(feed.chooser.shares().contains("10"));
 }
 
 TEST(InstanceChooser, LetsTheSkippedLaunchesPass) {
