@@ -216,6 +216,7 @@ Mep mep_from_json(const Json& from) {
     for (auto& entry : *siblings) mep.sibling_launches.push_back(launch_from_json(entry));
   mep.unseen_launches = from.value("unseen_launches", "");
   for (auto& entry : from.at("knobs")) mep.knobs.push_back(knob_from_json(entry));
+  if (auto constants = from.find("constants"); constants != from.end()) mep.constants = constants->get<Bindings>();
   check_blocks(mep.launches, mep.knobs);
   mep.captured_on = from.at("captured_on");
   mep.inputs = from.at("inputs");
@@ -300,6 +301,12 @@ static Json to_json(const MepInstance& instance) {
 Bindings Mep::knob_values() const {
   Bindings values;
   for (auto& knob : knobs) values[knob.name] = knob.value;
+  return values;
+}
+
+Bindings Mep::named_values() const {
+  Bindings values = knob_values();
+  values.insert(constants.begin(), constants.end());
   return values;
 }
 
@@ -408,7 +415,7 @@ Status Mep::write(const fs::path& folder) const {
                     {"linked", linked}};
   value["launches"] = list_to_json(launches);
   value["sibling_launches"] = list_to_json(sibling_launches), value["unseen_launches"] = unseen_launches;
-  value["knobs"] = list_to_json(knobs);
+  value["knobs"] = list_to_json(knobs), value["constants"] = constants;
   value["captured_on"] = captured_on;
   value["inputs"] = inputs;
   value["app_root"] = app_root;

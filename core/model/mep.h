@@ -130,6 +130,8 @@ struct Mep {
   std::vector<LaunchSite> sibling_launches;
   std::string unseen_launches;  ///< Why there may be further launch sites of either, as a clause; or empty.
   std::vector<Knob> knobs;
+  /// Macros and constants of which launches are computed and that the kernel's text does not contain, by name.
+  Bindings constants;
   std::vector<MepInstance> instances;
   std::string captured_on;         ///< CaptureInfo::device.
   std::string inputs = "capture";  ///< capture | synth
@@ -147,6 +149,8 @@ struct Mep {
   std::vector<const LaunchSite*> all_launches() const;
   /// The knobs' values in the application, by name.
   Bindings knob_values() const;
+  /// The same, with the constants.
+  Bindings named_values() const;
 
   /// Where the kernel is in the application: "src/smooth.cu:12", or only the file. `text` is that of kernel.cu.
   std::string place(const std::string& text) const;

@@ -216,6 +216,11 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   mep.headers = slice.headers == HeaderSet::Toolkit ? "toolkit" : "lean";
   add_launches(index, kernel, mep);
   mep.knobs = slice.knobs;
+  for (auto& knob : index.knobs) {
+    const bool in_text = std::ranges::find(mep.knobs, knob.name, &Knob::name) != mep.knobs.end();
+    const bool of_launch = knob.in_geometry && std::ranges::find(knob.kernels, kernel.id) != knob.kernels.end();
+    if (of_launch && !in_text) mep.constants.emplace(knob.name, knob.value);
+  }
   return mep;
 }
 

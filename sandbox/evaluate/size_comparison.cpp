@@ -29,7 +29,7 @@ std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
 std::optional<Expression> over_parameters(const Expression& expression, const Mep& mep, const LaunchSite& site,
                                           const Dim3& block) {
   std::map<std::string, Expression> known;
-  for (auto& [name, value] : mep.knob_values()) known.emplace(name, Expression::constant(value));
+  for (auto& [name, value] : mep.named_values()) known.emplace(name, Expression::constant(value));
   for (int axis = 0; axis < 3; ++axis)
     if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
       known.emplace(*name, Expression::constant(along(block, axis)));
@@ -143,7 +143,8 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       bool fits = true;
       for (int axis = 0; axis < 3; ++axis) {
         along(launch.shape.block, axis) = along(block, axis);
-        auto says = site.block[axis] ? site.block[axis]->evaluate(mep.knob_values()) : Result<int64_t>(usage_error(""));
+        auto says =
+            site.block[axis] ? site.block[axis]->evaluate(mep.named_values()) : Result<int64_t>(usage_error(""));
         fits &= !says.ok() || *says == along(block, axis);
         if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
         if (!launch.shape.grid[axis]) launch.shape.grid[axis] = unknown_grid(axis);
@@ -212,7 +213,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
       known.emplace(kGridVariables[axis], *own.grid[axis]);
       known.emplace(kBlockVariables[axis], Expression::constant(along(own.block, axis)));
     }
-    for (auto& [name, value] : mep_.knob_values()) known.emplace(name, Expression::constant(value));
+    for (auto& [name, value] : mep_.named_values()) known.emplace(name, Expression::constant(value));
     for (auto& [name, value] : candidate.values) known.insert_or_assign(name, Expression::constant(value));
     for (size_t p = 0; p < mep_.parameters.size(); ++p)
       if (mep_.parameters[p].is_integer()) known.emplace(mep_.parameters[p].name, Expression::variable(argument(p)));

@@ -53,7 +53,7 @@ std::optional<Geometry> geometry_of(const LaunchSite& site, const Bindings& vari
 /// nullopt: the site does not describe the recorded launch, or leaves out how many blocks it has.
 std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instance, const LaunchSite& site) {
   HostLaunch launch;
-  launch.site = &site, launch.variables = mep.knob_values();
+  launch.site = &site, launch.variables = mep.named_values();
   for (int axis = 0; axis < 3; ++axis)
     if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
       launch.variables.emplace(*name, along(instance.geometry.block, axis));

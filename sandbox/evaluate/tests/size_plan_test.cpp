@@ -162,6 +162,17 @@ TEST(SizePlan, SizesForWhichThePremiseDoesNotHoldAreCountedAndLeftOut) {
   EXPECT_THAT(values_of(plan, "size"), Contains(3072));
 }
 
+TEST(SizePlan, AGridOfConstantsStaysWhereTheKernelsArgumentChanges) {
+  const Candidate candidate;
+  Mep mep = one_size();
+  mep.launches = {site("ceil_div(SIZE, B)", "1", {"x", "n", "n / 2"})};
+  EXPECT_THAT(plan_sizes(mep, {candidate, {1}}).launches, IsEmpty());
+  mep.constants = {{"SIZE", 4096}, {"B", 128}};
+  const SizePlan plan = plan_sizes(mep, {candidate, {1}});
+  EXPECT_THAT(values_of(plan, "size"), Contains(4095));
+  for (auto& sized : plan.launches) EXPECT_EQ(sized.geometry.grid.x, 32u);
+}
+
 TEST(SizePlan, AGridThatIsNotKnownLeavesTheRecordedSizes) {
   const Candidate candidate;
   Mep mep = one_size();
