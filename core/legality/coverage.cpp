@@ -148,6 +148,23 @@ bool same_elements(const Touch& a, const Touch& b) {
 
 }  // namespace
 
+bool each_covered_by_its_like(const Setting& setting, const std::vector<Touch>& touched,
+                              const std::vector<Touch>& allowed, size_t subscripts) {
+  for (size_t i = 0; i < touched.size(); ++i) {
+    auto& one = touched[i];
+    if (std::any_of(touched.begin(), touched.begin() + i, [&](auto& earlier) { return same_elements(one, earlier); }))
+      continue;
+    const isl::set all = one.elements().intersect_params(setting.asked);
+    if (std::ranges::none_of(allowed, [&](auto& other) {
+          if (!other.exact() || other.fixed_part() != one.fixed_part()) return false;
+          const auto there = in_tuple_of(one, other, subscripts);
+          return there && all.is_subset(*there).is_true();
+        }))
+      return false;
+  }
+  return true;
+}
+
 std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& touched,
                                   const std::vector<Touch>& allowed, size_t subscripts, const CoverageWords& words) {
   Findings found;

@@ -14,6 +14,11 @@ struct CoverageWords {
   bool of_candidate = true;  ///< The accesses in `touched` are.
 };
 
+/// Whether each of the accesses touches no more than one that differs from it by its position at most: quickly
+/// answered, where neighbours in a stencil overlap. False: nothing is said.
+bool each_covered_by_its_like(const Setting& setting, const std::vector<Touch>& touched,
+                              const std::vector<Touch>& allowed, size_t subscripts);
+
 /// nullopt: isl gave up.
 std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& touched,
                                   const std::vector<Touch>& allowed, size_t subscripts, const CoverageWords& words);

@@ -209,6 +209,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
     // steps (n / 4 * 4 rows of w elements), if they are whole; else within the last row.
     const auto stride = stride_of(factors);
     const bool moves = std::ranges::any_of(factors, is_position);
+    if (!moves) fixed_part_[factors] = coefficient;
     const int64_t in_units = coefficient / shape.unit;
     size_t at = 0;
     while (stride && at + 1 < shape.strides.size() &&

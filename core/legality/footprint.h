@@ -1,6 +1,7 @@
 // What each access of a launch touches, as sets of elements in isl's notation. An array that is indexed as i * n + j
 // gets two subscripts, with the condition that j stays below n.
 #pragma once
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +49,9 @@ class Touch {
   bool terms_are_inputs() const;
   bool exact() const { return reason_.empty(); }         ///< Otherwise elements() may be too large.
   const std::string& reason() const { return reason_; }  ///< Why it is not exact.
-  bool strides() const { return strides_; }              ///< An iteration of a grid-stride loop looks like a thread.
+  /// The summands of its offset that do not depend on the position: what tells neighbours in a stencil apart.
+  const std::map<Polynomial::Factors, int64_t>& fixed_part() const { return fixed_part_; }
+  bool strides() const { return strides_; }  ///< An iteration of a grid-stride loop looks like a thread.
 
   /// The instances that touch elements: [positions…] to an element.
   isl::map instances() const;
@@ -62,6 +65,7 @@ class Touch {
   Setting* setting_;
   const KernelModel::Access* access_;
   isl::set elements_, leaves_row_;
+  std::map<Polynomial::Factors, int64_t> fixed_part_;
   std::vector<TouchTerm> terms_;
   std::vector<std::string> counters_;
   std::string reason_, parameters_, dimensions_, tuple_, constraints_, threads_, block_;

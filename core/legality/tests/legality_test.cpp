@@ -228,14 +228,18 @@ TEST(CompareMemory, TheSameBytesAsAnotherTypeAreAnotherValue) {
   EXPECT_NE(compare(ints, {text("short"), {128, 1, 1}, "ceil_div(arg.a2, 128)"}).kind, Kind::Proven);
 }
 
-Answer values(const std::string& source, uint32_t block, uint32_t other) {
+Answer under_launches(decltype(compare_launches) question, const std::string& source, uint32_t block, uint32_t other) {
   auto shape = [](uint32_t threads) {
     return LaunchShape{{threads, 1, 1},
                        {*Expression::parse("ceil_div(arg.a2, " + std::to_string(threads) + ")"),
                         Expression::constant(1), Expression::constant(1)}};
   };
   const auto before = suite_model(source, {block, 1, 1}), after = suite_model(source, {other, 1, 1});
-  return compare_values_of_launches({before, shape(block)}, {after, shape(other)}, {{"arg.a2", "n"}});
+  return question({before, shape(block)}, {after, shape(other)}, {{"arg.a2", "n"}}, {});
+}
+
+Answer values(const std::string& source, uint32_t block, uint32_t other) {
+  return under_launches(compare_values_of_launches, source, block, other);
 }
 
 TEST(CompareValuesOfLaunches, APointwiseKernelIsProven) {
@@ -269,6 +273,50 @@ TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
       Kind::NotKnown);
   EXPECT_EQ(values(kernel("if (i < n) out[i] = atomicAdd(out + n, 1.0f);"), 128, 256).kind, Kind::NotKnown);
   EXPECT_EQ(values(kernel("if (i < n && i > 0) out[i] = out[i - 1];"), 128, 256).kind, Kind::NotKnown);
+}
+
+TEST(CompareLaunches, TheSameThreadsTouchTheSameWhateverTheirIndicesAre) {
+  const std::string text = kernel("if (i < n) out[i % (n - 3)] = x[i % (n - 3)];");
+  ASSERT_EQ(compare({text, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, {text, {32, 1, 1}, "ceil_div(arg.a2, 32)"}).kind,
+            Kind::NotKnown);
+  auto answer = under_launches(compare_launches, text, 128, 32);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+  EXPECT_TRUE(answer.same_values);
+  EXPECT_FALSE(answer.assumptions.empty()) << "x and out are different memory";
+}
+
+TEST(CompareLaunches, AThreadThatTheOriginalDoesNotHaveMayReadNothing) {
+  const std::string text = kernel("if (x[i % (n - 3)] > 0 && i < n) out[i] = 1;");
+  ASSERT_EQ(values(text, 128, 256).kind, Kind::Proven) << "it writes nothing";
+  auto answer = under_launches(compare_launches, text, 128, 256);
+  EXPECT_TRUE(answer.kind == Kind::NotKnown || (answer.premise && *answer.premise->evaluate({{"arg.a2", 100}}) == 0));
+}
+
+TEST(CompareLaunches, AThreadThatIsChosenByNoLinearConditionIsNotKnownToBeTheSame) {
+  EXPECT_NE(under_launches(compare_launches, kernel("if (i % (n - 3) < 5) out[i] = x[i];"), 128, 256).kind,
+            Kind::Proven);
+}
+
+TEST(CompareMemory, NeighboursOfAStencilAreComparedWithTheirLike) {
+  std::string sum;
+  for (const char* place : {"-3137", "+3007", "-64", "+0", "+64", "-3135", "+3009", "-3071", "+3073", "-3007", "+3137"})
+    sum += "+ x[plane * 3072 + j * 64 + i " + std::string(place) + "]";
+  const std::string text =
+      "__global__ void k(const float* x, float* out, int n, int m, int plane) {"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
+      "  if (i > 0 && i < 63 && i < n && j > 0 && j < 47 && j < m) out[plane * 3072 + j * 64 + i] = " +
+      sum + "; }";
+  auto shape = [](int x, int y) {
+    return LaunchShape{{uint32_t(x), uint32_t(y), 1},
+                       {*Expression::parse("ceil_div(arg.a2, " + std::to_string(x) + ")"),
+                        *Expression::parse("ceil_div(arg.a3, " + std::to_string(y) + ")"), Expression::constant(1)}};
+  };
+  const auto wide = shape(32, 4), narrow = shape(4, 8);
+  const auto before = suite_model(text, wide.block), after = suite_model(text, narrow.block);
+  Bounds few;
+  few.operations /= 4;
+  auto answer = compare_memory({before, wide}, {after, narrow}, {}, few);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
 }
 
 std::string hundreds_of_accesses() {
