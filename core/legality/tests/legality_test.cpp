@@ -319,6 +319,110 @@ TEST(CompareMemory, NeighboursOfAStencilAreComparedWithTheirLike) {
   EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
 }
 
+const std::string kVolume = R"(__global__ void heat(const float* u, float* v, int nx, int ny, int nz) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  int z = blockIdx.z * blockDim.z + threadIdx.z;
+  if (x < 1 || y < 1 || z < 1 || x >= nx - 1 || y >= ny - 1 || z >= nz - 1) return;
+  int at = (z * ny + y) * nx + x;
+  v[at] = u[at - nx * ny] + u[at + nx * ny] + u[at - nx] + u[at + nx] + u[at - 1] + u[at + 1] - 6.0f * u[at];
+})";
+const std::string kJammedVolume = R"(__global__ void heat(const float* u, float* v, int nx, int ny, int nz) {
+  int x[2], y[2];
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) x[k] = (blockIdx.x * 2 + k) * blockDim.x + threadIdx.x;
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) y[k] = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + k;
+  int z = blockIdx.z * blockDim.z + threadIdx.z;
+  if (x[0] >= 1 && y[0] >= 1 && z >= 1 && x[1] < nx - 1 && y[1] < ny - 1 && z < nz - 1) {
+    #pragma unroll
+    for (int a = 0; a < 2; ++a)
+      #pragma unroll
+      for (int b = 0; b < 2; ++b) {
+        int at = (z * ny + y[b]) * nx + x[a];
+        v[at] = u[at - nx * ny] + u[at + nx * ny] + u[at - nx] + u[at + nx] + u[at - 1] + u[at + 1] - 6.0f * u[at];
+      }
+  } else {
+    #pragma unroll 1
+    for (int k = 0; k < 4; ++k) {
+      int x = (blockIdx.x * 2 + k % 2) * blockDim.x + threadIdx.x;
+      int y = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + k / 2, z = blockIdx.z * blockDim.z + threadIdx.z;
+      if (x < 1 || y < 1 || z < 1 || x >= nx - 1 || y >= ny - 1 || z >= nz - 1) continue;
+      int at = (z * ny + y) * nx + x;
+      v[at] = u[at - nx * ny] + u[at + nx * ny] + u[at - nx] + u[at + nx] + u[at - 1] + u[at + 1] - 6.0f * u[at];
+    }
+  }
+})";
+
+Answer of_jammed_volume(const std::string& from, const std::string& to) {
+  auto shape = [](int x, int y) {
+    return LaunchShape{
+        {16, 4, 4},
+        {*Expression::parse("ceil_div(arg.a2, " + std::to_string(x) + ")"),
+         *Expression::parse("ceil_div(arg.a3, " + std::to_string(y) + ")"), *Expression::parse("ceil_div(arg.a4, 4)")}};
+  };
+  std::string text = kJammedVolume;
+  text.replace(text.find(from), from.size(), to);
+  static const auto before = suite_model(kVolume, {16, 4, 4});
+  const auto after = suite_model(text, {16, 4, 4});
+  return compare_memory({before, shape(16, 4)}, {after, shape(32, 8)});
+}
+
+TEST(CompareMemory, NeighboursThatAThreadComputesTogetherAreProven) {
+  auto answer = of_jammed_volume("int x[2]", "int x[2]");
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+}
+
+TEST(CompareMemory, NeighboursThatAreComputedWronglyAreNotProven) {
+  for (auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"k < 4", "k < 3"},                                   // The last one is left out.
+           {"x[1] < nx - 1", "x[0] < nx - 1"},                   // The second one may be the border.
+           {"y[1] < ny - 1", "y[1] < ny"},                       //
+           {"u[at + nx * ny] + u[at - nx]", "u[at + nx * ny]"},  // A neighbour less, of those in bounds.
+           {"x >= nx - 1 || y >= ny - 1 || z >= nz - 1) continue", "x >= nx || y >= ny - 1 || z >= nz - 1) continue"},
+           {"x[1] < nx - 1 &&", "x[1] < nx - 1 && nz != 7 &&"},  // Right, but for the next.
+           {"} else {", "} else if (nz != 7) {"},
+       }) {
+    auto answer = of_jammed_volume(from, to);
+    if (from.ends_with("&&")) EXPECT_NE(answer.kind, Kind::Refuted) << to << answer.why;
+    else EXPECT_NE(answer.kind, Kind::Proven) << to;
+  }
+}
+
+/// A sum of a row that eight lanes or a warp share, whose first lane stores it where all of them read it.
+std::string shared_row(const std::string& mask, const std::string& exchange, int lanes) {
+  const std::string count = std::to_string(lanes);
+  return kernel("const unsigned lanes = " + mask + "; const int row = i / " + count + ", lane = threadIdx.x % " +
+                count + "; if (row >= n) return; float s = *(volatile float*)(out + row); " + exchange +
+                " if (lane == 0) out[row] = s + x[row];");
+}
+
+Answer of_shared_row(const std::string& mask, const std::string& exchange, int lanes) {
+  return compare(
+      {kernel("if (i < n) out[i] += x[i];"), {128, 1, 1}, "ceil_div(arg.a2, 128)"},
+      {shared_row(mask, exchange, lanes), {128, 1, 1}, "ceil_div(arg.a2, " + std::to_string(128 / lanes) + ")"});
+}
+
+const std::string kGroup = "0xffu << (threadIdx.x & 24)", kAdd = "s += __shfl_xor_sync(lanes, s, 1);";
+
+TEST(CompareMemory, AnExchangeOrdersTheLanesThatWaitForEachOther) {
+  for (auto& answer :
+       {of_shared_row("~0u", kAdd, 32), of_shared_row(kGroup, kAdd, 8), of_shared_row(kGroup, "__syncwarp(lanes);", 8)})
+    EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+}
+
+TEST(CompareMemory, AnExchangeOfOtherLanesOrdersNothing) {
+  const std::string sometimes = "if (threadIdx.x % 2) " + kAdd;
+  for (auto& [mask, exchange] : std::vector<std::pair<std::string, std::string>>{
+           {kGroup, ""},                                // None at all.
+           {"0xfu << (threadIdx.x & 28)", kAdd},        // Half of the group.
+           {"0x01010101u << (threadIdx.x & 7)", kAdd},  // Every eighth lane.
+           {"0xffu << (threadIdx.x & 31)", kAdd},       // No groups.
+           {"__activemask()", kAdd},
+           {kGroup, sometimes},
+           {kGroup, "for (int k = 0; k < lane; ++k) " + kAdd}})
+    EXPECT_NE(of_shared_row(mask, exchange, 8).kind, Kind::Proven) << mask << exchange;
+}
+
 std::string hundreds_of_accesses() {
   std::string body =
       "for (int a = 0; a < n; ++a) for (int b = 0; b < a; ++b) for (int c = b; c < n; ++c) for (int d = 0; d < c; ++d)"
