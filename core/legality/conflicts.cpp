@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
+#include <string_view>
+
+#include "core/legality/barriers.h"
 
 namespace kernelift::legality {
 namespace {
@@ -15,6 +19,7 @@ using Kind = KernelModel::Access::Kind;
 using Scope = InstanceText::Scope;
 
 constexpr int kThreadComponents = 6, kBlockComponents = 3;  ///< Of the tuple of Touch::placed().
+constexpr int kAlongX = 1;                                  ///< Of these the thread's number along x.
 
 bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -54,12 +59,14 @@ struct Meeting {
   std::string dimensions, constraints;
   std::array<std::string, 3> block;
   std::vector<std::string> time;
+  std::vector<std::string> thread;  ///< Of a warp's barrier, as in the tuple of Touch::placed(); else empty.
+  const KernelModel::Barrier* barrier = nullptr;
 };
 
 std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
   std::vector<Meeting> all;
   for (auto& barrier : side.model.barriers) {
-    if (barrier.of_warp) continue;
+    if (barrier.of_warp && !reached_by_all_lanes(setting, side, barrier)) continue;
     InstanceText text(side.launch, setting.parameters, scope);
     setting.fix_uniform_terms(text, side.model, barrier.domain.variables(), scope);
     text.constrain(barrier.domain);
@@ -72,8 +79,12 @@ std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
       meeting.time.push_back(constant ? std::to_string(*constant) : counter ? *counter : "0");
     }
     auto block = text.block();
-    if (!timed || !block || !text.exact() || text.uses_terms()) continue;
+    if (!timed || !block || !text.exact() || text.uses_terms() || (barrier.of_warp && text.strides())) continue;
+    if (barrier.of_warp)
+      for (auto part : std::views::split(text.threads(), std::string_view(", ")))
+        meeting.thread.emplace_back(part.begin(), part.end());
     meeting.dimensions = text.dimensions(), meeting.constraints = text.constraints(), meeting.block = *block;
+    meeting.barrier = &barrier;
     all.push_back(std::move(meeting));
   }
   return all;
@@ -202,12 +213,19 @@ class Search {
     std::string after = earlier(meeting.time, time(second, second_prefix));
     std::string parameters;
     for (auto& [name, expression] : setting_.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
-    if (before.empty() || after.empty()) return isl::map(setting_.context, "{ " + places + " : 1 = 0 }");
+    const bool of_warp = !meeting.thread.empty();
+    if (before.empty() || after.empty() || (of_warp && (first.strides() || second.strides())))
+      return isl::map(setting_.context, "{ " + places + " : 1 = 0 }");
     std::string block;
     for (int axis = 0; axis < 3; ++axis) {
       const std::string place = std::to_string(kThreadComponents + axis);
       block += "a" + place + " = b" + place + " and a" + place + " = " + meeting.block[axis] + " and ";
     }
+    for (int i = 0; of_warp && i < kThreadComponents; ++i)
+      for (const char* side : {"a", "b"}) {
+        const std::string thread = side + std::to_string(i), other = meeting.thread[i];
+        block += (i == kAlongX ? same_lanes(side_, *meeting.barrier, thread, other) : thread + " = " + other) + " and ";
+      }
     return isl::map(setting_.context, "[" + parameters + "] -> { " + places + " : exists " + meeting.dimensions +
                                           " : " + block + meeting.constraints + " and (" + before + ") and (" + after +
                                           ") }");

@@ -5,7 +5,9 @@
 #include <isl/set.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "core/legality/premise.h"
 
@@ -146,7 +148,105 @@ bool same_elements(const Touch& a, const Touch& b) {
   return x.offset == y.offset && x.domain == y.domain && x.bytes == y.bytes;
 }
 
+using Constants = std::vector<int64_t>;
+
+constexpr size_t kMostTests = 40;     ///< Of one group.
+constexpr size_t kMostPairs = 40000;  ///< Of constants of two groups.
+
+/// Touches that differ by the constants in their subscripts.
+struct Group {
+  const Touch* first = nullptr;
+  std::set<Constants> constants;
+};
+
+/// A group that is allowed, and how far the constants of the touched one are moved to become its.
+struct Shift {
+  const Group* group = nullptr;
+  Constants by;
+  std::set<Constants> serves;  ///< Constants that are then in the group.
+};
+
+Constants difference(const Constants& a, const Constants& b) {
+  Constants all = a;
+  for (size_t i = 0; i < all.size(); ++i) all[i] -= b[i];
+  return all;
+}
+
+std::vector<Group> groups_of(const std::vector<Touch>& touches) {
+  std::vector<Group> groups;
+  for (auto& one : touches) {
+    auto like = [&](const Group& group) {
+      auto &a = group.first->access(), &b = one.access();
+      return group.first->moving() == one.moving() && a.bytes == b.bytes && a.domain == b.domain &&
+             group.first->exact() == one.exact();
+    };
+    auto group = std::ranges::find_if(groups, like);
+    if (group == groups.end()) group = groups.insert(group, Group{&one, {}});
+    group->constants.insert(one.constants());
+  }
+  return groups;
+}
+
+/// Those that serve most first.
+std::vector<Shift> shifts(const Group& touched, const std::vector<Group>& allowed) {
+  std::vector<Shift> all;
+  for (auto& group : allowed) {
+    if (!group.first->exact() || touched.constants.size() * group.constants.size() > kMostPairs) continue;
+    std::map<Constants, std::set<Constants>> serves;
+    for (auto& one : touched.constants)
+      for (auto& other : group.constants) serves[difference(other, one)].insert(one);
+    for (auto& [by, ones] : serves) all.push_back({&group, by, std::move(ones)});
+  }
+  std::ranges::sort(
+      all, [](auto& a, auto& b) { return std::pair(b.serves.size(), a.by) < std::pair(a.serves.size(), b.by); });
+  return all;
+}
+
+/// What the first of the shift's group touches, where the first of the touched group stands for it.
+std::optional<isl::set> elements(const Group& touched, const Shift& shift, size_t subscripts) {
+  auto there = in_tuple_of(*touched.first, *shift.group->first, subscripts);
+  if (!there || there->is_null()) return std::nullopt;
+  const Constants apart = difference(difference(shift.group->first->constants(), touched.first->constants()), shift.by);
+  std::string from, to;
+  for (size_t i = 0, all = isl_set_dim(there->get(), isl_dim_set); i < all; ++i) {
+    const std::string name = (i == 0 ? "" : ", ") + ("s" + std::to_string(i));
+    from += name, to += name + (i < subscripts ? " - (" + std::to_string(apart[i]) + ")" : "");
+  }
+  return there->apply(isl::map(there->ctx(), "{ E[" + from + "] -> E[" + to + "] }"));
+}
+
+bool is_covered(const Setting& setting, const Group& touched, const std::vector<Group>& allowed, size_t subscripts) {
+  const auto possible = shifts(touched, allowed);
+  const isl::set all = touched.first->elements().intersect_params(setting.asked);
+  std::set<Constants> left = touched.constants;
+  size_t tests = 0;
+  for (auto& shift : possible) {
+    if (left.empty() || ++tests > kMostTests) break;
+    if (std::ranges::none_of(shift.serves, [&](auto& one) { return left.contains(one); })) continue;
+    const auto there = elements(touched, shift, subscripts);
+    if (there && all.is_subset(*there).is_true())
+      for (auto& one : shift.serves) left.erase(one);
+  }
+  if (left.empty()) return true;
+  // No access does it alone: those that together do it for each of them.
+  isl::set rest = all;
+  for (auto& shift : possible) {
+    if (shift.serves.size() < touched.constants.size()) break;
+    if (const auto there = elements(touched, shift, subscripts)) rest = rest.subtract(*there).coalesce();
+    if (is_empty(rest)) return true;
+    if (rest.is_null()) return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool covered_by_shifts(const Setting& setting, const std::vector<Touch>& touched, const std::vector<Touch>& allowed,
+                       size_t subscripts) {
+  const auto groups = groups_of(allowed);
+  return std::ranges::all_of(groups_of(touched),
+                             [&](auto& group) { return is_covered(setting, group, groups, subscripts); });
+}
 
 std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& touched,
                                   const std::vector<Touch>& allowed, size_t subscripts, const CoverageWords& words) {

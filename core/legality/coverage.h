@@ -18,4 +18,10 @@ struct CoverageWords {
 std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& touched,
                                   const std::vector<Touch>& allowed, size_t subscripts, const CoverageWords& words);
 
+/// The same question, quickly answered for stencils and unrolled loops, whose accesses are one access shifted by
+/// constants. What holds of one of them then holds of all, while what the others touch would only cut the elements of
+/// one into pieces. False: nothing is said.
+bool covered_by_shifts(const Setting& setting, const std::vector<Touch>& touched, const std::vector<Touch>& allowed,
+                       size_t subscripts);
+
 }  // namespace kernelift::legality

@@ -202,6 +202,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
   setting.fix_uniform_terms(text, side.model, used, scope);
   text.constrain(access.domain);
   std::vector<Polynomial> subscripts(shape.strides.size());
+  constants_.resize(subscripts.size());
   auto offset = Polynomial::of(access.offset);
   bool affine = offset.has_value();
   for (auto& [factors, coefficient] : offset ? offset->products() : std::map<Polynomial::Factors, int64_t>()) {
@@ -218,7 +219,10 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
     if (!stride) at = shape.strides.size() - 1;
     const int64_t scale = shape.strides[at].second;
     if (at + 1 < shape.strides.size() && in_units % scale != 0) affine = false;
-    affine = affine && subscripts[at].add(without(factors, shape.strides[at].first), in_units / scale);
+    const auto rest = without(factors, shape.strides[at].first);
+    if (!moves && rest.empty() && in_units % scale == 0) constants_[at] += in_units / scale;
+    else moving_[factors] = coefficient;
+    affine = affine && subscripts[at].add(rest, in_units / scale);
   }
   auto append = [&](const std::string& value) { tuple_ += (tuple_.empty() ? "" : ", ") + value; };
   std::string inside;
@@ -276,9 +280,10 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
   // Where an index leaves its row, subscripts say nothing about elements.
   leaves_row_ = map.params().subtract(map.params());
   if (!inside.empty())
-    leaves_row_ = isl::set(setting.context,
-                           parameters_ + "{ I[" + dimensions_ + "] : " + constraints_ + " and not (" + inside + ") }")
-                      .params();
+    leaves_row_ =
+        all_instances()
+            .intersect(isl::set(setting.context, parameters_ + "{ I[" + dimensions_ + "] : not (" + inside + ") }"))
+            .params();
 }
 
 bool Touch::terms_are_inputs() const {
@@ -286,17 +291,19 @@ bool Touch::terms_are_inputs() const {
 }
 
 isl::map Touch::instances() const {
-  return isl::map(setting_->context,
-                  parameters_ + "{ I[" + dimensions_ + "] -> E[" + tuple_ + "] : " + constraints_ + " }");
+  return isl::map(setting_->context, parameters_ + "{ I[" + dimensions_ + "] -> E[" + tuple_ + "] }")
+      .intersect_domain(all_instances());
+}
+
+const isl::set& Touch::all_instances() const {
+  return setting_->set(parameters_ + "{ I[" + dimensions_ + "] : " + constraints_ + " }");
 }
 
 isl::map Touch::placed() const {
   std::string head = threads_ + ", " + block_;
   for (auto& counter : counters_) head += ", " + counter;
-  isl::map instances(setting_->context,
-                     parameters_ + "{ I[" + dimensions_ + "] -> E[" + tuple_ + "] : " + constraints_ + " }");
   isl::map places(setting_->context, parameters_ + "{ I[" + dimensions_ + "] -> X[" + head + "] }");
-  return places.reverse().apply_range(instances);
+  return places.reverse().apply_range(instances());
 }
 
 std::vector<std::string> Touch::time(const std::string& prefix) const {

@@ -1,6 +1,7 @@
 // What each access of a launch touches, as sets of elements in isl's notation. An array that is indexed as i * n + j
 // gets two subscripts, with the condition that j stays below n.
 #pragma once
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +49,11 @@ class Touch {
   bool terms_are_inputs() const;
   bool exact() const { return reason_.empty(); }         ///< Otherwise elements() may be too large.
   const std::string& reason() const { return reason_; }  ///< Why it is not exact.
-  bool strides() const { return strides_; }              ///< An iteration of a grid-stride loop looks like a thread.
+  /// The constants in its subscripts, which tell neighbours in a stencil apart. With what else it does, these elements
+  /// are the same but for a shift: of touches with equal moving() under one domain, of equal width.
+  const std::vector<int64_t>& constants() const { return constants_; }
+  const std::map<Polynomial::Factors, int64_t>& moving() const { return moving_; }
+  bool strides() const { return strides_; }  ///< An iteration of a grid-stride loop looks like a thread.
 
   /// The instances that touch elements: [positions…] to an element.
   isl::map instances() const;
@@ -59,9 +64,13 @@ class Touch {
   bool timed() const { return timed_; }  ///< Its block and time are known.
 
  private:
+  const isl::set& all_instances() const;
+
   Setting* setting_;
   const KernelModel::Access* access_;
   isl::set elements_, leaves_row_;
+  std::vector<int64_t> constants_;
+  std::map<Polynomial::Factors, int64_t> moving_;
   std::vector<TouchTerm> terms_;
   std::vector<std::string> counters_;
   std::string reason_, parameters_, dimensions_, tuple_, constraints_, threads_, block_;

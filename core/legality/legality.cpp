@@ -175,6 +175,7 @@ class Comparison {
   /// Runs are enough for a proof; what an access does that it should not is said of the access.
   std::optional<Findings> not_covered(const Touches& touched, const Touches& allowed, size_t subscripts,
                                       const CoverageWords& words) {
+    if (covered_by_shifts(setting_, touched.each, allowed.each, subscripts)) return Findings();
     if (!touched.runs.empty() || !allowed.runs.empty()) {
       auto found = uncovered(setting_, touched.shortest(), allowed.shortest(), subscripts, words);
       if (!found || (found->wrong.empty() && found->not_known.empty())) return found;

@@ -77,7 +77,8 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
 Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names = {},
                                   Bounds bounds = {});
 
-/// Both questions about one kernel under two launches. What is not known of values leaves what is known of memory.
+/// Both questions about one kernel under two launches. Threads that compute the same touch the same, whatever their
+/// indices are; what is not known of values leaves what is known of memory.
 Answer compare_launches(const Side& original, const Side& candidate, const Names& names = {}, Bounds bounds = {});
 
 }  // namespace kernelift::legality

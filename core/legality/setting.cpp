@@ -20,6 +20,12 @@ isl::set Setting::parameters_of(const isl::set& wrong) const {
   return rest;
 }
 
+const isl::set& Setting::set(const std::string& text) {
+  auto [entry, fresh] = read.try_emplace(text);
+  if (fresh) entry->second = isl::set(context, text);
+  return entry->second;
+}
+
 void Setting::fix_uniform_terms(InstanceText& text, const KernelModel& model, const std::set<std::string>& variables,
                                 InstanceText::Scope scope) {
   for (auto& variable : variables) {

@@ -4,6 +4,7 @@
 #include <isl/ctx.h>
 #include <polly/isl/isl-noexceptions.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct Setting {
   isl::set asked;  ///< Values for which both grids can be launched and the original stays inside its arrays.
   /// Values in memory that are the same for all instances: what they are made of.
   std::vector<std::pair<TermValue, std::vector<Expression>>> uniform;
+  std::map<std::string, isl::set> read = {};  ///< Sets by their text: accesses under one condition have one.
+
+  /// The set of that text in isl's notation.
+  const isl::set& set(const std::string& text);
 
   /// Within `asked`, and without the numbers and positions of blocks and values in memory: those for which some of them
   /// make it so. Null: isl gave up.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/legality/assumptions.h"
 #include "core/legality/conclusion.h"
 #include "core/legality/conflicts.h"
 #include "core/legality/isl_context.h"
@@ -91,16 +92,23 @@ class Comparison {
   Answer answer() {
     if (auto why = exchange()) return *why;
     if (auto why = compare_data()) return *why;
-    std::vector<Wrong> wrong;
     auto launches = launched(setting_);
     if (!launches.not_known.empty()) return not_known(launches.not_known, 0);
-    for (auto& one : launches.wrong) wrong.push_back(one);
+    wrong_ = std::move(launches.wrong);
     if (auto why = memory_between_threads()) return *why;
-    isl::set writes = setting_.asked.subtract(setting_.asked);
-    if (!lonely_threads(setting_.original, setting_.candidate, "the candidate has no such thread", wrong, writes) ||
-        !lonely_threads(setting_.candidate, setting_.original, "the original has no such thread", wrong, writes))
-      return failed_ ? *failed_ : not_known("comparing its threads takes too many steps", 0);
-    return conclude(setting_, wrong, writes, {});
+    writes_ = setting_.asked.subtract(setting_.asked);
+    if (!lonely_threads(setting_.original, setting_.candidate, "the candidate has no such thread", kWrites) ||
+        !lonely_threads(setting_.candidate, setting_.original, "the original has no such thread", kWrites))
+      return lonely_not_known();
+    return conclude(setting_, wrong_, writes_, {});
+  }
+
+  /// What its memory is then known to be; asked after answer(), if that is a proof. A thread that only reads may read
+  /// what the original does not.
+  Answer of_memory() {
+    if (!lonely_threads(setting_.candidate, setting_.original, "the original has no such thread", kReads))
+      return lonely_not_known();
+    return conclude(setting_, wrong_, writes_, {});
   }
 
  private:
@@ -226,13 +234,19 @@ class Comparison {
     return std::nullopt;
   }
 
-  /// Threads that write and have no counterpart under the other launch. False: isl gave up, or it is not known.
-  bool lonely_threads(const Side& side, const Side& other, const std::string& what, std::vector<Wrong>& wrong,
-                      isl::set& writes) {
+  static constexpr bool kReads = true, kWrites = false;
+
+  Answer lonely_not_known() const {
+    return failed_ ? *failed_ : not_known("comparing its threads takes too many steps", 0);
+  }
+
+  /// Threads that write, or that read, and have no counterpart under the other launch. False: isl gave up, or it is not
+  /// known.
+  bool lonely_threads(const Side& side, const Side& other, const std::string& what, bool reads) {
     InstanceText there(other.launch, setting_.parameters, InstanceText::Scope::Grid);
     const std::string range = there.constraints();
     for (auto& access : side.model.accesses) {
-      if (access.kind == Access::Kind::Load) continue;
+      if ((access.kind == Access::Kind::Load) != reads) continue;
       InstanceText text(side.launch, setting_.parameters, InstanceText::Scope::Grid);
       text.constrain(access.domain);
       if (text.strides())
@@ -243,19 +257,29 @@ class Comparison {
       isl::set others(setting_.context, "[" + text.parameter_list() + "] -> { N[g_x, g_y, g_z] : " + range + " }");
       isl::set here = threads.apply(numbers), lonely = here.subtract(others).params().intersect(setting_.asked);
       if (lonely.is_null()) return false;
-      writes = writes.unite(here.params());
+      if (!reads) writes_ = writes_.unite(here.params());
       if (is_empty(lonely)) continue;
       if (!text.exact())
-        return failed_ = not_known("which threads write depends on " + text.reason(), access.line), false;
-      wrong.push_back(
-          {lonely, std::string("a thread ") + word(access.kind) + at_line(access.line) + ", and " + what, access.line});
+        return failed_ = not_known(
+                   std::string("which threads ") + (reads ? "read" : "write") + " depends on " + text.reason(),
+                   access.line),
+               false;
+      // What it reads may be an element that others read, too.
+      wrong_.push_back({lonely, std::string("a thread ") + word(access.kind) + at_line(access.line) + ", and " + what,
+                        access.line, /*may_be_right=*/reads});
     }
     return true;
   }
 
   Setting setting_;
+  std::vector<Wrong> wrong_;
+  isl::set writes_;  ///< Parameters for which a thread writes.
   std::optional<Answer> failed_;
 };
+
+bool is_proof(const Answer& answer) {
+  return answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise;
+}
 
 }  // namespace
 
@@ -267,10 +291,21 @@ Answer compare_values_of_launches(const Side& original, const Side& candidate, c
 Answer compare_launches(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
   using Kind = Answer::Kind;
   const double begin = thread_seconds();
-  Answer memory = compare_memory(original, candidate, names, bounds);
-  if (memory.kind == Kind::Refuted || memory.kind == Kind::NotKnown || memory.same_values) return memory;
+  Answer values, same_threads;
+  {
+    BoundedContext context(bounds.operations, std::min(bounds.seconds, kMostSeconds), bounds.stop);
+    Comparison comparison(context.get(), original, candidate, names);
+    values = comparison.answer();
+    if (is_proof(values)) same_threads = comparison.of_memory();
+  }
+  if (is_proof(same_threads))
+    same_threads.assumptions = assumptions(original, candidate), same_threads.same_values = true;
+  // The same threads doing the same touch the same, whatever their indices are.
+  if (same_threads.kind == Kind::Proven) return same_threads;
   bounds.seconds -= thread_seconds() - begin;
-  Answer values = compare_values_of_launches(original, candidate, names, bounds);
+  Answer memory = compare_memory(original, candidate, names, bounds);
+  if (memory.kind == Kind::NotKnown && is_proof(same_threads)) return same_threads;
+  if (memory.kind == Kind::Refuted || memory.kind == Kind::NotKnown || memory.same_values) return memory;
   if (values.kind == Kind::Refuted) return values;
   if (values.kind == Kind::NotKnown) return memory;
   memory.same_values = true;

@@ -122,10 +122,10 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
 
 SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
     : mep_(mep),
-      pool_(pool),
       source_(std::move(source)),
       names_(names_of(mep)),
-      seed_(seed ? *seed : std::random_device{}()) {
+      seed_(seed ? *seed : std::random_device{}()),
+      models_(pool) {
   std::set<Dim3> recorded;
   for (auto& instance : mep.instances) recorded.insert(instance.geometry.block);
   // One block where every recorded launch has one; else a number that is not known, the same for both sides.
@@ -160,19 +160,11 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
   }
 }
 
-SizeComparison::Modelled SizeComparison::model(const std::string& source, const std::string& kernel,
-                                               const Dim3& block) {
-  const std::pair key(hash_text(source), block);
-  {
-    std::lock_guard lock(mutex_);
-    if (auto found = models_.find(key); found != models_.end()) return found->second;
-  }
-  auto built = pool_.model(source, kernel, block);
-  Modelled made = built.ok() ? Modelled(std::make_shared<const KernelModel>(std::move(*built)))
-                             : Modelled(std::move(built).error());
+KernelModels::Modelled SizeComparison::model(const std::string& source, const std::string& kernel, const Dim3& block) {
+  auto made = models_.of(source, kernel, block);
   std::lock_guard lock(mutex_);
   if (members_.empty() && made.ok()) members_ = (*made)->members;
-  return models_.insert_or_assign(key, std::move(made)).first->second;
+  return made;
 }
 
 legality::Names SizeComparison::names() {

@@ -15,6 +15,7 @@
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 #include "sandbox/compile/compile_pool.h"
+#include "sandbox/evaluate/kernel_models.h"
 #include "sandbox/evaluate/size_plan.h"
 
 namespace kernelift::sandbox {
@@ -54,12 +55,10 @@ class SizeComparison {
       return shape.block == other.shape.block && shape.grid == other.shape.grid && one_memory == other.one_memory;
     }
   };
-  using Modelled = Result<std::shared_ptr<const KernelModel>>;
 
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
-  /// `kernel`: as clang mangles it, or by its name in the source.
-  Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
+  KernelModels::Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
   legality::Names names();  ///< With those of members.
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);
@@ -68,14 +67,13 @@ class SizeComparison {
   legality::Answer compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds);
 
   const Mep mep_;
-  CompilePool& pool_;
   std::string source_;
   std::vector<Launch> launches_;  ///< Of the application, one for each site and recorded block.
   const legality::Names names_;   ///< Of the parameters.
   const uint64_t seed_;
+  KernelModels models_;
   std::mutex mutex_;
   std::vector<KernelModel::Member> members_;  ///< Of structures among them, once a model was made.
-  std::map<std::pair<Hash, Dim3>, Modelled> models_;
   struct Answered {
     legality::Answer answer;
     double granted = 0;  ///< Seconds.

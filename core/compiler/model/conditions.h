@@ -1,4 +1,4 @@
-// Conditions as Expressions that are 0 or 1, put together without what is constant.
+// Conditions as Expressions that are 0 or 1, put together without what is constant or follows from the rest.
 #pragma once
 #include "core/model/launch/expression.h"
 

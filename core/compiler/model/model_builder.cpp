@@ -6,18 +6,40 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "core/compiler/model/data_reader.h"
 #include "core/compiler/model/model_preparation.h"
 #include "core/compiler/model/parameter_members.h"
+#include "core/compiler/model/position.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 #include "core/compiler/model/whole_code.h"
+#include "core/model/launch/limits.h"
 
 namespace kernelift {
 namespace {
 
 using Access = KernelModel::Access;
+
+/// KernelModel::Barrier::apart of the mask that a warp's barrier is given: all lanes, or `bits << (threadIdx.x & m)`.
+std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
+  using namespace llvm::PatternMatch;
+  if (call.arg_empty()) return std::nullopt;
+  auto* mask = call.getArgOperand(0);
+  if (match(mask, m_AllOnes())) return 0;
+  const llvm::APInt *bits = nullptr, *apart = nullptr;
+  llvm::Value* thread = nullptr;
+  if (!match(mask, m_Shl(m_APInt(bits), m_And(m_Value(thread), m_APInt(apart))))) return std::nullopt;
+  auto* place = llvm::dyn_cast<llvm::IntrinsicInst>(thread);
+  if (!place || position(*place) != Expression::variable("tid.x")) return std::nullopt;
+  const uint64_t set = bits->getZExtValue(), by = apart->getZExtValue();
+  if (by >= kWarpSize) return std::nullopt;
+  for (uint64_t lane = 0; lane < kWarpSize; ++lane)
+    for (uint64_t other = 0; other < kWarpSize; ++other)
+      if (((set << (lane & by) >> other) & 1) != ((lane & by) == (other & by))) return std::nullopt;
+  return by;
+}
 
 class Walk {
  public:
@@ -79,8 +101,9 @@ class Walk {
   }
 
   void add_barrier(llvm::CallBase& call, bool of_warp) {
-    model_.barriers.push_back({of_warp, line_of(call), values_.reached(call.getParent()),
-                               values_.counters(call.getParent()), values_.time(call)});
+    model_.barriers.push_back({of_warp, of_warp ? lanes_apart(call) : 0, line_of(call),
+                               values_.reached(call.getParent()), values_.counters(call.getParent()),
+                               values_.time(call)});
   }
 
   void visit_memory(llvm::AnyMemIntrinsic& memory) {

@@ -269,6 +269,19 @@ void note_overruns(llvm::Function& kernel, std::vector<unsigned>& lines) {
   }
 }
 
+/// A number that is known not to be negative is the same extended either way. Scalar evolution forgets what is known.
+void extend_by_sign(llvm::Function& kernel) {
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* extended = llvm::dyn_cast<llvm::ZExtInst>(&instruction);
+    if (!extended || !extended->hasNonNeg()) continue;
+    auto* by_sign = llvm::CastInst::Create(llvm::Instruction::SExt, extended->getOperand(0), extended->getType(), "",
+                                           extended->getIterator());
+    by_sign->setDebugLoc(extended->getDebugLoc());
+    extended->replaceAllUsesWith(by_sign);
+    extended->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block) {
@@ -326,6 +339,7 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
   while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses, /*once=*/false))
     unrolled = true;
   if (unrolled) simplify();
+  extend_by_sign(kernel);
   return done;
 }
 

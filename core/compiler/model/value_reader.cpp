@@ -24,8 +24,8 @@ namespace {
 using Op = Expression::Op;
 using Object = KernelModel::Object;
 
-constexpr size_t kLargestExpression = 400;  ///< Nodes; a larger condition or index is a term.
-constexpr int kDeepest = 100;               ///< Nesting of values.
+constexpr size_t kLargestExpression = 1000;  ///< Nodes; a larger condition or index is a term.
+constexpr int kDeepest = 100;                ///< Nesting of values.
 constexpr unsigned kSharedSpace = 3;
 constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 

@@ -228,14 +228,18 @@ TEST(CompareMemory, TheSameBytesAsAnotherTypeAreAnotherValue) {
   EXPECT_NE(compare(ints, {text("short"), {128, 1, 1}, "ceil_div(arg.a2, 128)"}).kind, Kind::Proven);
 }
 
-Answer values(const std::string& source, uint32_t block, uint32_t other) {
+Answer under_launches(decltype(compare_launches) question, const std::string& source, uint32_t block, uint32_t other) {
   auto shape = [](uint32_t threads) {
     return LaunchShape{{threads, 1, 1},
                        {*Expression::parse("ceil_div(arg.a2, " + std::to_string(threads) + ")"),
                         Expression::constant(1), Expression::constant(1)}};
   };
   const auto before = suite_model(source, {block, 1, 1}), after = suite_model(source, {other, 1, 1});
-  return compare_values_of_launches({before, shape(block)}, {after, shape(other)}, {{"arg.a2", "n"}});
+  return question({before, shape(block)}, {after, shape(other)}, {{"arg.a2", "n"}}, {});
+}
+
+Answer values(const std::string& source, uint32_t block, uint32_t other) {
+  return under_launches(compare_values_of_launches, source, block, other);
 }
 
 TEST(CompareValuesOfLaunches, APointwiseKernelIsProven) {
@@ -269,6 +273,154 @@ TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
       Kind::NotKnown);
   EXPECT_EQ(values(kernel("if (i < n) out[i] = atomicAdd(out + n, 1.0f);"), 128, 256).kind, Kind::NotKnown);
   EXPECT_EQ(values(kernel("if (i < n && i > 0) out[i] = out[i - 1];"), 128, 256).kind, Kind::NotKnown);
+}
+
+TEST(CompareLaunches, TheSameThreadsTouchTheSameWhateverTheirIndicesAre) {
+  const std::string text = kernel("if (i < n) out[i % (n - 3)] = x[i % (n - 3)];");
+  ASSERT_EQ(compare({text, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, {text, {32, 1, 1}, "ceil_div(arg.a2, 32)"}).kind,
+            Kind::NotKnown);
+  auto answer = under_launches(compare_launches, text, 128, 32);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+  EXPECT_TRUE(answer.same_values);
+  EXPECT_FALSE(answer.assumptions.empty()) << "x and out are different memory";
+}
+
+TEST(CompareLaunches, AThreadThatTheOriginalDoesNotHaveMayReadNothing) {
+  const std::string text = kernel("if (x[i % (n - 3)] > 0 && i < n) out[i] = 1;");
+  ASSERT_EQ(values(text, 128, 256).kind, Kind::Proven) << "it writes nothing";
+  auto answer = under_launches(compare_launches, text, 128, 256);
+  EXPECT_TRUE(answer.kind == Kind::NotKnown || (answer.premise && *answer.premise->evaluate({{"arg.a2", 100}}) == 0));
+}
+
+TEST(CompareLaunches, AThreadThatIsChosenByNoLinearConditionIsNotKnownToBeTheSame) {
+  EXPECT_NE(under_launches(compare_launches, kernel("if (i % (n - 3) < 5) out[i] = x[i];"), 128, 256).kind,
+            Kind::Proven);
+}
+
+TEST(CompareMemory, NeighboursOfAStencilAreComparedWithTheirLike) {
+  std::string sum;
+  for (const char* place : {"-3137", "+3007", "-64", "+0", "+64", "-3135", "+3009", "-3071", "+3073", "-3007", "+3137"})
+    sum += "+ x[plane * 3072 + j * 64 + i " + std::string(place) + "]";
+  const std::string text =
+      "__global__ void k(const float* x, float* out, int n, int m, int plane) {"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
+      "  if (i > 0 && i < 63 && i < n && j > 0 && j < 47 && j < m) out[plane * 3072 + j * 64 + i] = " +
+      sum + "; }";
+  auto shape = [](int x, int y) {
+    return LaunchShape{{uint32_t(x), uint32_t(y), 1},
+                       {*Expression::parse("ceil_div(arg.a2, " + std::to_string(x) + ")"),
+                        *Expression::parse("ceil_div(arg.a3, " + std::to_string(y) + ")"), Expression::constant(1)}};
+  };
+  const auto wide = shape(32, 4), narrow = shape(4, 8);
+  const auto before = suite_model(text, wide.block), after = suite_model(text, narrow.block);
+  Bounds few;
+  few.operations /= 4;
+  auto answer = compare_memory({before, wide}, {after, narrow}, {}, few);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+}
+
+const std::string kVolume = R"(__global__ void heat(const float* u, float* v, int nx, int ny, int nz) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  int z = blockIdx.z * blockDim.z + threadIdx.z;
+  if (x < 1 || y < 1 || z < 1 || x >= nx - 1 || y >= ny - 1 || z >= nz - 1) return;
+  int at = (z * ny + y) * nx + x;
+  v[at] = u[at - nx * ny] + u[at + nx * ny] + u[at - nx] + u[at + nx] + u[at - 1] + u[at + 1] - 6.0f * u[at];
+})";
+const std::string kJammedVolume = R"(__global__ void heat(const float* u, float* v, int nx, int ny, int nz) {
+  int x[2], y[2];
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) x[k] = (blockIdx.x * 2 + k) * blockDim.x + threadIdx.x;
+  #pragma unroll
+  for (int k = 0; k < 2; ++k) y[k] = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + k;
+  int z = blockIdx.z * blockDim.z + threadIdx.z;
+  if (x[0] >= 1 && y[0] >= 1 && z >= 1 && x[1] < nx - 1 && y[1] < ny - 1 && z < nz - 1) {
+    #pragma unroll
+    for (int a = 0; a < 2; ++a)
+      #pragma unroll
+      for (int b = 0; b < 2; ++b) {
+        int at = (z * ny + y[b]) * nx + x[a];
+        v[at] = u[at - nx * ny] + u[at + nx * ny] + u[at - nx] + u[at + nx] + u[at - 1] + u[at + 1] - 6.0f * u[at];
+      }
+  } else {
+    #pragma unroll 1
+    for (int k = 0; k < 4; ++k) {
+      int x = (blockIdx.x * 2 + k % 2) * blockDim.x + threadIdx.x;
+      int y = (blockIdx.y * blockDim.y + threadIdx.y) * 2 + k / 2, z = blockIdx.z * blockDim.z + threadIdx.z;
+      if (x < 1 || y < 1 || z < 1 || x >= nx - 1 || y >= ny - 1 || z >= nz - 1) continue;
+      int at = (z * ny + y) * nx + x;
+      v[at] = u[at - nx * ny] + u[at + nx * ny] + u[at - nx] + u[at + nx] + u[at - 1] + u[at + 1] - 6.0f * u[at];
+    }
+  }
+})";
+
+Answer of_jammed_volume(const std::string& from, const std::string& to) {
+  auto shape = [](int x, int y) {
+    return LaunchShape{
+        {16, 4, 4},
+        {*Expression::parse("ceil_div(arg.a2, " + std::to_string(x) + ")"),
+         *Expression::parse("ceil_div(arg.a3, " + std::to_string(y) + ")"), *Expression::parse("ceil_div(arg.a4, 4)")}};
+  };
+  std::string text = kJammedVolume;
+  text.replace(text.find(from), from.size(), to);
+  static const auto before = suite_model(kVolume, {16, 4, 4});
+  const auto after = suite_model(text, {16, 4, 4});
+  return compare_memory({before, shape(16, 4)}, {after, shape(32, 8)});
+}
+
+TEST(CompareMemory, NeighboursThatAThreadComputesTogetherAreProven) {
+  auto answer = of_jammed_volume("int x[2]", "int x[2]");
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+}
+
+TEST(CompareMemory, NeighboursThatAreComputedWronglyAreNotProven) {
+  for (auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"k < 4", "k < 3"},                                   // The last one is left out.
+           {"x[1] < nx - 1", "x[0] < nx - 1"},                   // The second one may be the border.
+           {"y[1] < ny - 1", "y[1] < ny"},                       //
+           {"u[at + nx * ny] + u[at - nx]", "u[at + nx * ny]"},  // A neighbour less, of those in bounds.
+           {"x >= nx - 1 || y >= ny - 1 || z >= nz - 1) continue", "x >= nx || y >= ny - 1 || z >= nz - 1) continue"},
+           {"x[1] < nx - 1 &&", "x[1] < nx - 1 && nz != 7 &&"},  // Right, but for the next.
+           {"} else {", "} else if (nz != 7) {"},
+       }) {
+    auto answer = of_jammed_volume(from, to);
+    if (from.ends_with("&&")) EXPECT_NE(answer.kind, Kind::Refuted) << to << answer.why;
+    else EXPECT_NE(answer.kind, Kind::Proven) << to;
+  }
+}
+
+/// A sum of a row that eight lanes or a warp share, whose first lane stores it where all of them read it.
+std::string shared_row(const std::string& mask, const std::string& exchange, int lanes) {
+  const std::string count = std::to_string(lanes);
+  return kernel("const unsigned lanes = " + mask + "; const int row = i / " + count + ", lane = threadIdx.x % " +
+                count + "; if (row >= n) return; float s = *(volatile float*)(out + row); " + exchange +
+                " if (lane == 0) out[row] = s + x[row];");
+}
+
+Answer of_shared_row(const std::string& mask, const std::string& exchange, int lanes) {
+  return compare(
+      {kernel("if (i < n) out[i] += x[i];"), {128, 1, 1}, "ceil_div(arg.a2, 128)"},
+      {shared_row(mask, exchange, lanes), {128, 1, 1}, "ceil_div(arg.a2, " + std::to_string(128 / lanes) + ")"});
+}
+
+const std::string kGroup = "0xffu << (threadIdx.x & 24)", kAdd = "s += __shfl_xor_sync(lanes, s, 1);";
+
+TEST(CompareMemory, AnExchangeOrdersTheLanesThatWaitForEachOther) {
+  for (auto& answer :
+       {of_shared_row("~0u", kAdd, 32), of_shared_row(kGroup, kAdd, 8), of_shared_row(kGroup, "__syncwarp(lanes);", 8)})
+    EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+}
+
+TEST(CompareMemory, AnExchangeOfOtherLanesOrdersNothing) {
+  const std::string sometimes = "if (threadIdx.x % 2) " + kAdd;
+  for (auto& [mask, exchange] : std::vector<std::pair<std::string, std::string>>{
+           {kGroup, ""},                                // None at all.
+           {"0xfu << (threadIdx.x & 28)", kAdd},        // Half of the group.
+           {"0x01010101u << (threadIdx.x & 7)", kAdd},  // Every eighth lane.
+           {"0xffu << (threadIdx.x & 31)", kAdd},       // No groups.
+           {"__activemask()", kAdd},
+           {kGroup, sometimes},
+           {kGroup, "for (int k = 0; k < lane; ++k) " + kAdd}})
+    EXPECT_NE(of_shared_row(mask, exchange, 8).kind, Kind::Proven) << mask << exchange;
 }
 
 std::string hundreds_of_accesses() {

@@ -120,6 +120,7 @@ Json to_json(const KernelModel& model) {
                                 {"alignment", access.alignment}});
   for (auto& barrier : model.barriers)
     json["barriers"].push_back({{"of_warp", barrier.of_warp},
+                                {"apart", barrier.apart ? Json(*barrier.apart) : Json()},
                                 {"line", barrier.line},
                                 {"domain", barrier.domain.text()},
                                 {"counters", barrier.counters},
@@ -167,9 +168,11 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
       model.accesses.push_back(std::move(access));
     }
     for (auto& entry : from.at("barriers"))
-      model.barriers.push_back({entry.at("of_warp"), entry.at("line"), expression_of(entry.at("domain")),
-                                entry.at("counters").get<std::vector<std::string>>(),
-                                expressions_of(entry.at("time"))});
+      model.barriers.push_back(
+          {entry.at("of_warp"),
+           entry.at("apart").is_null() ? std::nullopt : std::optional(entry.at("apart").get<uint32_t>()),
+           entry.at("line"), expression_of(entry.at("domain")), entry.at("counters").get<std::vector<std::string>>(),
+           expressions_of(entry.at("time"))});
     for (auto& entry : from.at("data"))
       model.data.push_back(
           {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});

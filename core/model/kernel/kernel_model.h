@@ -65,6 +65,8 @@ struct KernelModel {
 
   struct Barrier {
     bool of_warp = false;  ///< Only the threads of a warp wait for each other: __syncwarp, and shuffles and votes.
+    /// Of a warp: only lanes whose numbers agree in these bits wait for each other; 0: all. nullopt: not known.
+    std::optional<uint32_t> apart = 0;
     unsigned line = 0;
     Expression domain;
     std::vector<std::string> counters;

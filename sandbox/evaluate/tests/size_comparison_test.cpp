@@ -97,6 +97,37 @@ TEST_F(SizeComparisonTest, AnotherInstanceOfTheTemplateIsComparedByItsName) {
   EXPECT_EQ(comparison.answer(candidate).kind, Kind::NotKnown);
 }
 
+TEST_F(SizeComparisonTest, InstancesInOneTextAreNotTakenForEachOther) {
+  const std::string text =
+      "template <int B> __global__ void twice(const float* x, float* out, int n) {\n"
+      "  int i = blockIdx.x * B + threadIdx.x;\n"
+      "  if (i < n) out[i] = 2 * x[i];\n"
+      "}\n"
+      "template __global__ void ::twice<128>(const float *, float *, int);\n"
+      "template __global__ void ::twice<256>(const float *, float *, int);\n";
+  mep_.kernel_name = "twice<128>", mep_.kernel_mangled = "_Z5twiceILi128EEvPKfPfi";
+  EXPECT_TRUE(pool_->compile_own(text).ok());
+  SizeComparison comparison(mep_, *pool_, text);
+  Candidate candidate;
+  candidate.source = text;
+  candidate.launches = {CandidateLaunch::as_recorded("twice<128>")};
+  ASSERT_EQ(comparison.answer(candidate).kind, Kind::Proven);
+  candidate.launches = {CandidateLaunch::as_recorded("twice<256>")};
+  EXPECT_NE(comparison.answer(candidate).kind, Kind::Proven) << "half of the elements are left out";
+}
+
+TEST_F(SizeComparisonTest, AnyNumberOfTextsIsModelledAndTheLastOnesAreKept) {
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  KernelModels models(*pool_);
+  auto first = models.of(kGuarded, mep_.kernel_mangled, {128, 1, 1});
+  ASSERT_TRUE(first.ok());
+  for (unsigned block = 1; block <= KernelModels::kMostKept + 2; ++block) {
+    EXPECT_TRUE(models.of(kGuarded, mep_.kernel_mangled, {block, 1, 1}).ok());
+    EXPECT_EQ(models.of(kGuarded, mep_.kernel_mangled, {128, 1, 1})->get(), first->get()) << "used again and again";
+  }
+  EXPECT_EQ(models.kept(), KernelModels::kMostKept);
+}
+
 TEST_F(SizeComparisonTest, ASizeInAStructureIsSpelledAsTheSourceDoes) {
   const char* source =
       "struct View { const float* x; float* out; int n; };\n"

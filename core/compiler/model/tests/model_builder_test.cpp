@@ -324,6 +324,32 @@ TEST(KernelModelOfSource, AChainOfValuesThatAreNoExpressionsHasATermForEach) {
   EXPECT_LT(model.terms.size(), 100u);
 }
 
+TEST(KernelModelOfSource, ConditionsOfEarlyReturnsAreNotRepeated) {
+  auto model = model_of(R"(__global__ void k(float* x, int n, int m, int p) {
+  for (int a = 0; a < p; ++a) {
+    if (a < 1 || n < 1 || m < 1 || a >= n - 1 || n >= m - 1 || m >= p - 1) continue;
+    x[a] = 1;
+  }
+})");
+  ASSERT_EQ(model.accesses.size(), 1u);
+  EXPECT_TRUE(model.terms.empty());
+  EXPECT_LT(model.accesses[0].domain.size(), 60u) << model.accesses[0].domain.text();
+}
+
+TEST(KernelModelOfSource, ANumberThatIsKnownNotToBeNegativeIsNoChoiceOfTwo) {
+  auto model = model_of(R"(__global__ void k(const float* x, float* out, int n) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y;
+  #pragma unroll 1
+  for (int k = 0; k < 2; ++k) {
+    int j = (blockIdx.x * 2 + k) * blockDim.x + threadIdx.x;
+    if (i >= 1 && i < n - 1 && j >= 1 && j < n - 1 && j < 128) out[i * 128 + j] = x[i * 128 + j] + x[i * 128 + (j - 1)];
+  }
+})");
+  ASSERT_EQ(model.accesses.size(), 3u);
+  for (auto& access : model.accesses)
+    EXPECT_EQ(access.offset.text().find('?'), std::string::npos) << access.offset.text();
+}
+
 std::string whole(const std::string& source, Dim3 block = {128, 1, 1}) { return model_of(source, block).whole_code; }
 
 const std::string kShifted = R"(
