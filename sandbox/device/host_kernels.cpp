@@ -284,12 +284,18 @@ void copy(const PackedArguments& arguments) {
 /// Element by element, with a bit of `bits` each.
 template <class T>
 void mix_group(T* to, const T* a, const T* b, u64 count, u64 bits) {
-  for (u64 i = 0; i < count; ++i) {
-    T one, other;  // Buffers may begin at any address.
-    std::memcpy(&one, a + i, sizeof(T)), std::memcpy(&other, b + i, sizeof(T));
-    const T chosen = bits >> i & 1 ? other : one;
-    std::memcpy(to + i, &chosen, sizeof(T));
+  constexpr u64 kLanes = 4;
+  typedef T Lanes __attribute__((vector_size(kLanes * sizeof(T))));
+  constexpr Lanes kBits = {1, 2, 4, 8};
+  u64 i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Lanes one, other;  // Buffers may begin at any address.
+    std::memcpy(&one, a + i, sizeof one), std::memcpy(&other, b + i, sizeof other);
+    const auto mask = (Lanes)(((Lanes{} + static_cast<T>(bits >> i)) & kBits) == kBits);
+    const Lanes chosen = (one & ~mask) | (other & mask);
+    std::memcpy(to + i, &chosen, sizeof chosen);
   }
+  for (; i < count; ++i) std::memcpy(to + i, (bits >> i & 1 ? b : a) + i, sizeof(T));
 }
 
 void mix(const PackedArguments& arguments) {

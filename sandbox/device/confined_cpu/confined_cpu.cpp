@@ -31,6 +31,7 @@ constexpr uint64_t kGuard = 64 << 10;            ///< Faulting bytes on each sid
 constexpr uint64_t kVariableBytes = 4ull << 30;  ///< Address space for copies of module variables; pages come with use.
 constexpr size_t kMostChildren = 3;              ///< Of the original, of a candidate, and of another build.
 constexpr std::chrono::seconds kLoadLimit{20};
+constexpr double kShortSeconds = 1e-3;  ///< Threads of shorter launches are kept in place.
 
 uint64_t down(uint64_t address) { return address / kPage * kPage; }
 uint64_t up(uint64_t address) { return down(address + kPage - 1); }
@@ -174,7 +175,8 @@ class ConfinedCpu : public Device {
       const std::vector<pid_t> threads = child->second->threads();
       if (threads.size() > most_threads())
         return cheated("its process has more threads than the launches need: something runs on after them");
-      child->second->keep_in_place(threads);
+      // A longer launch is moved out of the way of other programs while it runs; a short one is not.
+      if (shortest_ < kShortSeconds) child->second->keep_in_place(threads);
     }
     return outcome;
   }
@@ -416,6 +418,7 @@ class ConfinedCpu : public Device {
     request.check = program.check, request.field = program.field;
     outcome = (*child)->time(request, closely, interrupted, answer, seconds);
     seconds = std::max(seconds - *overhead_, kLeastShare * seconds);
+    if (image == images_.begin()->first) shortest_ = std::min(shortest_, seconds);
     believe(**child, image, answer, 0, request, outcome);
     return outcome;
   }
@@ -430,6 +433,7 @@ class ConfinedCpu : public Device {
   std::map<uint64_t, std::unique_ptr<ChildProcess>> children_;  ///< By image.
   uint64_t uses_ = 0;
   std::optional<double> overhead_;  ///< Seconds that timing a request costs.
+  double shortest_ = 1e9;           ///< Seconds of a launch of the image that was loaded first, the original.
 };
 
 }  // namespace

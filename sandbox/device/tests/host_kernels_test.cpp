@@ -6,10 +6,12 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "sandbox/judge/judging.h"
+#include "sandbox/judge/mixture.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -89,6 +91,27 @@ TEST(HostKernels, FindTheFirstOfTheDifferencesOfALargeBufferAndCountThemAll) {
   EXPECT_EQ(finding.mismatches, 4u);
   EXPECT_EQ(finding.changed, 4u);
   EXPECT_EQ(judging::from_bits(finding.largest_absolute), 1);
+}
+
+TEST(HostKernels, MixElementsOfAnyWidthByTheirBits) {
+  constexpr uint64_t kCount = 137, kSeed = 11;
+  for (uint64_t width : {1u, 4u, 8u, 12u}) {
+    std::vector<std::byte> one(kCount * width, std::byte{1}), other(kCount * width, std::byte{2}), to(one.size() + 1);
+    std::byte* into = &to[1];
+    const uint64_t arguments[] = {reinterpret_cast<uint64_t>(into),
+                                  reinterpret_cast<uint64_t>(one.data()),
+                                  reinterpret_cast<uint64_t>(other.data()),
+                                  one.size(),
+                                  width,
+                                  kSeed};
+    for (auto& kernel : host_kernels())
+      if (std::string_view(kernel.name) == "kl_mix") kernel.run({std::as_bytes(std::span(arguments)).data(), 48});
+    for (uint64_t i = 0; i < to.size() - 1; ++i) {
+      const uint64_t element = i / width;
+      const bool of_other = judging::draw_bits(kSeed, element / 64) >> element % 64 & 1;
+      ASSERT_EQ(into[i], of_other ? std::byte{2} : std::byte{1}) << "byte " << i << " of elements of " << width;
+    }
+  }
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Verified compiler-tier candidates per second on a small one-file kernel, and the false gains among equal ones.
-//   build/<preset>/bin/evaluate_bench [seconds]
+//   build/<preset>/bin/evaluate_bench [seconds [MEP]]
 // Every candidate is the same source under another recipe; a candidate counts once it has a verdict. Then fifty copies
-// of the original, each measured as if it were new: none may come out as a gain.
+// of the original, each measured as if it were new: none may come out as a gain. With a MEP's folder: of its kernel.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <random>
 
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
@@ -15,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Recipes that differ from each other, as a compiler-tier search would draw them.
+/// Recipes that differ from each other, in the same random order each time, as a compiler-tier search would draw them.
 std::vector<Recipe> recipes() {
   std::vector<Recipe> all;
   for (auto level : {"O1", "O2", "O3"})
@@ -38,14 +40,16 @@ std::vector<Recipe> recipes() {
         recipe.passes = std::string("function(sroa,") + a + "," + b + "," + c + ")";
         all.push_back(recipe);
       }
+  std::ranges::shuffle(all, std::mt19937(1));
   return all;
 }
 
-int run(double seconds) {
-  MepFixture fixture = scale_mep(100'000);
+int run(double seconds, const Mep& mep, const std::filesystem::path& folder) {
+  auto source = read_text(folder / mep.kernel_file());
+  if (!source.ok()) return std::fprintf(stderr, "%s\n", source.error().message.c_str()), 1;
   auto begin = Clock::now();
   auto since = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), {});
+  auto evaluator = make_evaluator(mep, folder, {});
   if (!evaluator.ok()) return std::fprintf(stderr, "%s\n", evaluator.error().message.c_str()), 1;
   std::printf("start-up: %.2f s\n", since());
 
@@ -64,7 +68,7 @@ int run(double seconds) {
   for (auto& recipe : recipes()) {
     if (since() > seconds) break;
     Candidate candidate;
-    candidate.source = kScaleSource, candidate.recipe = recipe, candidate.tier = "compiler";
+    candidate.source = *source, candidate.recipe = recipe, candidate.tier = "compiler";
     flying.push_back((*evaluator)->submit(candidate));
     if (flying.size() >= static_cast<size_t>((*evaluator)->parallelism())) collect();
   }
@@ -75,7 +79,7 @@ int run(double seconds) {
 
   EvaluatorOptions unshared;
   unshared.share_measurements = false;
-  auto measuring = make_evaluator(fixture.mep, fixture.path(), unshared);
+  auto measuring = make_evaluator(mep, folder, unshared);
   if (!measuring.ok()) return std::fprintf(stderr, "%s\n", measuring.error().message.c_str()), 1;
   begin = Clock::now();
   gains = 0;
@@ -84,7 +88,7 @@ int run(double seconds) {
   std::vector<double> speedups;
   for (int i = 0; i < kCopies; ++i) {
     Candidate candidate;
-    candidate.source = std::string(kScaleSource) + "// copy " + std::to_string(i) + "\n";
+    candidate.source = *source + "// copy " + std::to_string(i) + "\n";
     Verdict verdict = std::get<Verdict>((*measuring)->submit(candidate).get());
     gains += verdict.gains();
     worst = std::max(worst, verdict.speedup_low());
@@ -101,4 +105,14 @@ int run(double seconds) {
 }  // namespace
 }  // namespace kernelift::sandbox
 
-int main(int argc, char** argv) { return kernelift::sandbox::run(argc > 1 ? std::atof(argv[1]) : 10); }
+int main(int argc, char** argv) {
+  using namespace kernelift;
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
+  if (argc <= 2) {
+    sandbox::MepFixture fixture = sandbox::scale_mep(100'000);
+    return sandbox::run(seconds, fixture.mep, fixture.path());
+  }
+  auto mep = Mep::read(argv[2]);
+  if (!mep.ok()) return std::fprintf(stderr, "%s\n", mep.error().message.c_str()), 1;
+  return sandbox::run(seconds, *mep, argv[2]);
+}

@@ -105,8 +105,10 @@ TEST(MeasurementPlan, GlancesAtWhatIsFarSlowerWhereAProcessorsLaunchesAreNotShor
   MeasurementPlan plan(inputs);
   EXPECT_FALSE(plan.of(0).glances) << "a warm-up is as cheap";
   EXPECT_TRUE(plan.of(1).glances);
+  EXPECT_LT(plan.of(1).warm_up, plan.of(0).warm_up);
   inputs.processor = false;
   EXPECT_FALSE(MeasurementPlan(inputs).of(1).glances) << "a GPU needs no warm-up";
+  EXPECT_EQ(MeasurementPlan(inputs).of(1).warm_up, 0);
 }
 
 }  // namespace

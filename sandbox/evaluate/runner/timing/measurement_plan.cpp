@@ -46,6 +46,8 @@ constexpr double kRestartSeconds = 2;
 /// Of launches that are not used sparingly: from here on a warm-up costs more than the look that may save it, and the
 /// scheduler's hiccups are short beside a launch.
 constexpr double kGlanceSeconds = 2e-3;
+/// On a processor each side has a process, which is slow at first; the first of longer launches warms all of it.
+constexpr int kWarmUp = 4, kWarmUpOfLonger = 1;
 
 constexpr double kCompileSeconds = 0.5;  ///< Of a candidate, with its processes.
 constexpr double kStartSeconds = 0.2;    ///< For processes to start and load their images, of a confirmation.
@@ -114,7 +116,8 @@ InstancePlan MeasurementPlan::plan_for(double seconds, bool sparing) const {
                                std::min(kFewestPairs, inputs_.race.most_rounds), inputs_.race.most_rounds));
   plan.mixtures = plan.over_old_answers = plan.looks_for_memory = true;
   plan.glances = inputs_.processor && seconds > kGlanceSeconds;
-  plan.warm_up = inputs_.processor, plan.after_others = 6, plan.fewest_pairs = kFewestPairs;
+  if (inputs_.processor) plan.warm_up = plan.glances ? kWarmUpOfLonger : kWarmUp;
+  plan.after_others = 6, plan.fewest_pairs = kFewestPairs;
   return plan;
 }
 

@@ -48,7 +48,7 @@ struct InstancePlan {
   RaceRules screening, confirming;    ///< While searching, and of a finalist.
   bool verified_counts = false;       ///< While searching, the launch that verifies a candidate is its first sample.
   bool glances = false;               ///< While searching, a pair without a warm-up gives up what is far slower.
-  bool warm_up = false;               ///< Untimed launches of both sides before the first sample.
+  int warm_up = 0;                    ///< Untimed launches of each side before the first sample.
   int looks = 1, finalist_looks = 1;  ///< Processes in which what seems to win is measured.
   int fewest_pairs = 0;               ///< Of a finalist in each process, where a deadline ends its race.
   int after_others = 0;               ///< Launches of a candidate with memory of its own, to see whether they differ.

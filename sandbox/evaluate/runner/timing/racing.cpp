@@ -230,9 +230,8 @@ bool Racing::race(const LoadedCode& candidate, size_t instance, Race& race, std:
   const int batch = bench_.batch_for(bench_.report.instances[instance].seconds);
   rounds_ = 0, candidate_begins_ = true;
   trials_.begin_race(instance);
-  constexpr int kWarmUp = 4;
-  if (bench_.plan.of(instance).warm_up)
-    if (auto failure = warm_up({&bench_.rival(), &candidate}, instance, kWarmUp))
+  if (const int launches = bench_.plan.of(instance).warm_up)
+    if (auto failure = warm_up({&bench_.rival(), &candidate}, instance, launches))
       return failed(*failure, instance, verdict);
   for (int rounds; (rounds = race.next_rounds()) > 0;) {
     auto taken = static_cast<int>(race.baseline().size());

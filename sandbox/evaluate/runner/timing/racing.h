@@ -48,7 +48,7 @@ class Racing {
   double rival_seconds(size_t instance) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
-  /// Untimed launches of these: on a processor each has a process, which is slow at first.
+  /// Untimed launches of these, in turn.
   std::optional<RunFailure> warm_up(std::initializer_list<const LoadedCode*> codes, size_t instance, int launches);
   /// Gives the race up with one pair, if the candidate took far longer than the original in the launch that verified it
   /// (`verified`, in seconds) and does so in the pair: else the race is as it was. Decides against candidates alone, so
