@@ -6,6 +6,7 @@
 #include "core/model/capture_region.h"
 #include "core/model/kernel_key.h"
 #include "core/model/scan/scan_index.h"
+#include "extractor/record/archive.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/process_list.h"

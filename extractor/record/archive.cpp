@@ -118,9 +118,10 @@ bool changes_memory(const CapturedInstance& instance) {
   return std::ranges::any_of(instance.regions, changed) || std::ranges::any_of(instance.variables, changed);
 }
 
-uint64_t memory_of(const CapturedInstance& instance) {
+uint64_t instance_bytes(const CapturedInstance& instance) {
   uint64_t bytes = 0;
   for (auto& region : instance.regions) bytes += region.before.size;
+  for (auto& variable : instance.variables) bytes += variable.before.size;
   return bytes;
 }
 

@@ -82,7 +82,7 @@ std::string instance_id(const std::string& mark, uint64_t launch);
 std::string launch_text(const std::string& key, uint64_t launch);
 /// Something in memory was not the same after the launch.
 bool changes_memory(const CapturedInstance& instance);
-/// Bytes of memory that a launch of it needs.
-uint64_t memory_of(const CapturedInstance& instance);
+/// Bytes of memory one instance holds before compression and sharing.
+uint64_t instance_bytes(const CapturedInstance& instance);
 
 }  // namespace kernelift::record

@@ -142,13 +142,6 @@ void rescue(const fs::path& fresh, fs::path place, RecordOutcome& outcome) {
 
 }  // namespace
 
-uint64_t instance_bytes(const CapturedInstance& instance) {
-  uint64_t bytes = 0;
-  for (auto& region : instance.regions) bytes += region.before.size;
-  for (auto& variable : instance.variables) bytes += variable.before.size;
-  return bytes;
-}
-
 Result<RecordOutcome> record_application(const RecordRequest& request) {
   std::error_code code;
   if (request.command.empty()) return usage_error("nothing to run; give the application after --");

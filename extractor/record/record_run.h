@@ -44,7 +44,4 @@ struct RecordOutcome {
 /// An Error only if the application or the recording could not be started; what the run came to is in the outcome.
 Result<RecordOutcome> record_application(const RecordRequest& request);
 
-/// Bytes of memory one instance holds before compression and sharing.
-uint64_t instance_bytes(const CapturedInstance& instance);
-
 }  // namespace kernelift::record

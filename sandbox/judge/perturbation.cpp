@@ -62,21 +62,16 @@ bool jitter_row(std::span<std::byte> bytes, uint64_t seed) {
 class LaneChange {
  public:
   LaneChange(const ElementLayout& layout, const Lane& lane, std::span<std::byte> bytes)
-      : type_(lane.type), stride_(layout.stride), first_(bytes.data() + lane.offset), count_(bytes.size() / stride_) {
-    integers_ = any_piece(count_, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i)
-        if (denormal(i)) return true;
-      return false;
-    });
-  }
+      : type_(lane.type), stride_(layout.stride), first_(bytes.data() + lane.offset), count_(bytes.size() / stride_) {}
 
   bool jitter(uint64_t seed) const {
     const double most = type_.width == kNarrowWidth ? kNarrowMove : kMove;
+    const bool integers = holds_integers();
     return any_piece(count_, [&](size_t begin, size_t end) {
       bool any = false;
       for (size_t i = begin; i < end; ++i) {
         const double value = type_.real(at(i));
-        if (value == 0 || !std::isfinite(value) || stays(i)) continue;
+        if (value == 0 || !std::isfinite(value) || (integers && stays(i))) continue;
         std::byte before[sizeof(double)];
         std::memcpy(before, at(i), type_.width);
         type_.set_real(at(i), value * factor(most, draw(seed, i)));
@@ -88,11 +83,7 @@ class LaneChange {
   }
 
   bool all_zero() const {
-    return !any_piece(count_, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i)
-        if (type_.real(at(i)) != 0) return true;
-      return false;
-    });
+    return !any_element([&](size_t i) { return type_.real(at(i)) != 0; });
   }
 
   void fill(uint64_t seed) const {
@@ -103,10 +94,11 @@ class LaneChange {
   }
 
   bool swap_neighbours(uint64_t seed) const {
+    const bool integers = holds_integers();
     return any_piece(count_, [&](size_t begin, size_t end) {
       bool any = false;
       for (size_t i = begin; i + 1 < end; ++i) {
-        if (draw(seed, i) % 2 == 0 || stays(i) || stays(i + 1)) continue;
+        if (draw(seed, i) % 2 == 0 || (integers && (stays(i) || stays(i + 1)))) continue;
         any |= std::memcmp(at(i), at(i + 1), type_.width) != 0;
         std::swap_ranges(at(i), at(i) + type_.width, at(i + 1));
         ++i;
@@ -120,14 +112,25 @@ class LaneChange {
   bool denormal(size_t i) const {
     return judging::is_denormal(static_cast<judging::u32>(type_.kind), bits_of(type_, at(i)));
   }
+  /// Whether holds(i) for an element; each piece is read to the first such one.
+  template <class Holds>
+  bool any_element(const Holds& holds) const {
+    return any_piece(count_, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        if (holds(i)) return true;
+      return false;
+    });
+  }
   /// Where some values are denormal, these and zeros may be integers.
-  bool stays(size_t i) const { return integers_ && (denormal(i) || type_.real(at(i)) == 0); }
+  bool holds_integers() const {
+    return any_element([&](size_t i) { return denormal(i); });
+  }
+  bool stays(size_t i) const { return denormal(i) || type_.real(at(i)) == 0; }
 
   const ElementType type_;
   const size_t stride_;
   std::byte* const first_;
   const size_t count_;
-  bool integers_ = false;
 };
 
 }  // namespace

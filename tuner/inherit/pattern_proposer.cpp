@@ -88,8 +88,8 @@ std::vector<Proposal> PatternProposer::propose(const History& history, size_t co
 std::optional<double> PatternProposer::expected_gain(const History&) {
   if (next_ == inherited_->offers.size()) return std::nullopt;
   const Pattern& pattern = inherited_->offers[next_];
-  const double alike = pattern.context.features.similarity(inherited_->context.features);
-  return alike * alike * std::log(std::max(1.0, pattern.gain()));
+  const double similarity = pattern.context.features.similarity(inherited_->context.features);
+  return similarity * similarity * std::log(std::max(1.0, pattern.gain()));
 }
 
 void PatternProposer::learn(const RunTrial& trial) {

@@ -214,7 +214,7 @@ void Recorder::launch_end(const kl_record_launch& launch, double seconds) {
     captured = capture_after(seconds);
     if (captured)
       captured_id = pending_->id,
-      kernel.chooser.captured(*kernel.traits, captured_id, changes_memory(*pending_), memory_of(*pending_));
+      kernel.chooser.captured(*kernel.traits, captured_id, changes_memory(*pending_), instance_bytes(*pending_));
     pending_.reset();
   }
   if (kernel.traits) kernel.chooser.note(*kernel.traits, microseconds, captured_id);

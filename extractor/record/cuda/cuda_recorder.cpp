@@ -416,10 +416,10 @@ void CudaRecorder::settle(uint32_t correlation, const CapturedInstance* captured
   auto found = awaited_.find(correlation);
   if (found == awaited_.end()) return;
   Awaited& awaited = found->second;
-  if (captured) {
-    awaited.captured_as = captured->id;
-    awaited.kernel->chooser->captured(awaited.traits, captured->id, changes_memory(*captured), memory_of(*captured));
-  }
+  if (captured)
+    awaited.captured_as = captured->id,
+    awaited.kernel->chooser->captured(awaited.traits, captured->id, changes_memory(*captured),
+                                      instance_bytes(*captured));
   awaited.being_captured = false;
   if (awaited.microseconds < 0) return;
   awaited.kernel->chooser->note(awaited.traits, awaited.microseconds, awaited.captured_as, awaited.rewritten);

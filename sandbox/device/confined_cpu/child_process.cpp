@@ -169,9 +169,9 @@ std::vector<pid_t> ChildProcess::threads() const {
   return threads;
 }
 
-void ChildProcess::keep_in_place(const std::vector<pid_t>& threads) {
+void ChildProcess::pin(const std::vector<pid_t>& threads) {
   cpu_set_t allowed;
-  if (in_place_ || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (pinned_ || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   std::vector<int> processors;
   for (int processor = 0; processor < CPU_SETSIZE; ++processor)
     if (CPU_ISSET(processor, &allowed)) processors.push_back(processor);
@@ -183,7 +183,7 @@ void ChildProcess::keep_in_place(const std::vector<pid_t>& threads) {
     CPU_SET(processors[i % processors.size()], &place);
     sched_setaffinity(threads[i], sizeof place, &place);  // Where that is forbidden, the scheduler goes on choosing.
   }
-  in_place_ = true;
+  pinned_ = true;
 }
 
 DeviceOutcome ChildProcess::post_mortem(Arrival how, std::chrono::milliseconds limit) {

@@ -33,9 +33,10 @@ class ChildProcess {
   DeviceOutcome malformed() { return post_mortem(Arrival::Malformed, {}); }
   /// Threads that it has now, oldest first; none: not known.
   std::vector<pid_t> threads() const;
-  /// Keeps its `threads` on a processor each from now on, once there are as many. Where the scheduler puts them lasts
-  /// from launch to launch and differs from process to process: of two equal kernels one would take 1.5 times as long.
-  void keep_in_place(const std::vector<pid_t>& threads);
+  /// Pins each of its `threads` to a processor from now on, once there are as many as processors. Where the scheduler
+  /// puts them lasts from launch to launch and differs from process to process: of two equal kernels one would take 1.5
+  /// times as long.
+  void pin(const std::vector<pid_t>& threads);
   uint64_t used = 0;  ///< When it was last asked, for the device.
 
  private:
@@ -52,7 +53,7 @@ class ChildProcess {
   Descriptor done_;  ///< Its messages that it is done.
   ControlCell* cell_ = nullptr;
   uint32_t requests_ = 0;
-  bool in_place_ = false;
+  bool pinned_ = false;
   pid_t pid_ = -1;
 };
 

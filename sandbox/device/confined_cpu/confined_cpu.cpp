@@ -31,7 +31,7 @@ constexpr uint64_t kGuard = 64 << 10;            ///< Faulting bytes on each sid
 constexpr uint64_t kVariableBytes = 4ull << 30;  ///< Address space for copies of module variables; pages come with use.
 constexpr size_t kMostChildren = 3;              ///< Of the original, of a candidate, and of another build.
 constexpr std::chrono::seconds kLoadLimit{20};
-constexpr double kShortSeconds = 1e-3;  ///< Threads of shorter launches are kept in place.
+constexpr double kShortSeconds = 1e-3;  ///< Threads of shorter launches are pinned.
 
 uint64_t down(uint64_t address) { return address / kPage * kPage; }
 uint64_t up(uint64_t address) { return down(address + kPage - 1); }
@@ -176,7 +176,7 @@ class ConfinedCpu : public Device {
       if (threads.size() > most_threads())
         return cheated("its process has more threads than the launches need: something runs on after them");
       // A longer launch is moved out of the way of other programs while it runs; a short one is not.
-      if (shortest_ < kShortSeconds) child->second->keep_in_place(threads);
+      if (shortest_ < kShortSeconds) child->second->pin(threads);
     }
     return outcome;
   }

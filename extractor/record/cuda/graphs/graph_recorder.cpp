@@ -137,7 +137,7 @@ bool GraphRecorder::take(Launch& launch, size_t step, const GraphKernel& node, C
     if (trouble(launch.parts.run(step))) return false;
     if (!taking_.after(kernel, *instance, launch.context, known_us)) return false;
     std::lock_guard lock(mutex_);
-    kernel.chooser->captured(node.traits, instance->id, changes_memory(*instance), memory_of(*instance));
+    kernel.chooser->captured(node.traits, instance->id, changes_memory(*instance), instance_bytes(*instance));
     auto same_kernel = std::count_if(launch.graph->kernels.begin(), launch.graph->kernels.end(), [&](auto& other) {
       return other && other->name == node.name && other->geometry == node.geometry;
     });

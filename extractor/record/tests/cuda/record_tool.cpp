@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "extractor/record/archive.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "extractor/record/hot_list.h"
 #include "extractor/record/record_run.h"
