@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kParents = 3;          ///< Sources that edits are applied to, besides the original.
 constexpr size_t kMoreParents = 16;     ///< The same, once these have no untried ideas left.
 constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
+constexpr size_t kPromotions = 4;       ///< Sums of one kernel that are promoted at once.
 constexpr double kSuits = 2;            ///< Factor of the expected gain for rules that help the kernel's bound.
 
 }  // namespace
@@ -85,6 +86,26 @@ void RuleProposer::find_foreign(const std::string& original) {
   for (auto& name : own) foreign_->erase(name);
 }
 
+bool RuleProposer::is_asked(const Rule& rule) const { return std::ranges::find(without_, rule.name) == without_.end(); }
+
+std::optional<RuleProposer::Promoted> RuleProposer::promoted(const KernelSource& source,
+                                                             const RuleContext& facts) const {
+  if (!is_asked(kScalarPromotion)) return std::nullopt;
+  auto promotions = std::make_shared<std::vector<Opportunity>>();
+  std::optional<KernelSource> last;
+  while (promotions->size() < kPromotions) {
+    const KernelSource& before = last ? *last : source;
+    auto offered = opportunities(kScalarPromotion, before, facts);
+    auto text = offered.empty() ? std::nullopt : apply_edits(before.text(), offered.front().edits);
+    auto after = text ? parse(*text) : Result<KernelSource>(Error{});
+    if (!after.ok()) break;
+    promotions->push_back(std::move(offered.front()));
+    last.emplace(std::move(*after));
+  }
+  if (!last) return std::nullopt;
+  return Promoted{std::move(*last), std::move(promotions)};
+}
+
 std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   RuleContext facts = facts_.launched_as(trial.candidate);
   std::string blocks;
@@ -105,20 +126,29 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
     facts.declined = [&](const Rule& rule, const std::string& sentence) {
       declined_.insert(std::string(rule.name) + " of " + sentence);
     };
-  auto add = [&](const Rule* rule, Opportunity opportunity, std::shared_ptr<const std::string> text) {
+  auto add = [&](const Rule* rule, Opportunity opportunity, std::shared_ptr<const std::string> text,
+                 std::shared_ptr<const std::vector<Opportunity>> promotions = nullptr) {
     std::string name = std::string(rule->name) + "\n" + opportunity.place + "\n" + opportunity.summary;
     for (auto& [parameter, value] : opportunity.values) name += "\n" + parameter + " " + std::to_string(value);
     for (auto& effect : opportunity.effects) name += "\n" + effect;
-    if (!ideas.tried.contains(name)) found.push_back({rule, std::move(opportunity), std::move(name), std::move(text)});
+    if (!ideas.tried.contains(name))
+      found.push_back({rule, std::move(opportunity), std::move(name), std::move(text), std::move(promotions)});
   };
   const auto usual = UsualForm::of(*source, facts.kernel, [&](auto& text) { return parse(text); });
   const auto text = usual ? std::make_shared<const std::string>(usual->source.text()) : nullptr;
+  RuleContext quiet = facts;
+  quiet.declined = nullptr;
+  const auto promoted = this->promoted(*source, quiet);
   for (auto* rule : all_rules()) {
-    if (std::ranges::find(without_, rule->name) != without_.end()) continue;
+    if (!is_asked(*rule)) continue;
     const auto offered = opportunities(*rule, *source, facts);
     for (auto& opportunity : offered) add(rule, opportunity, nullptr);
-    if (!usual) continue;
-    for (auto& opportunity : usual->further(*rule, facts, offered)) add(rule, std::move(opportunity), text);
+    auto further = usual ? usual->further(*rule, facts, offered) : std::vector<Opportunity>();
+    // A promotion alone gains little, so that what it makes possible would rarely have its turn as a rewrite of it.
+    if (promoted && offered.empty() && further.empty())
+      for (auto& opportunity : opportunities(*rule, promoted->source, quiet))
+        add(rule, std::move(opportunity), nullptr, promoted->promotions);
+    for (auto& opportunity : further) add(rule, std::move(opportunity), text);
   }
   return found;
 }
@@ -164,7 +194,10 @@ std::vector<Proposal> RuleProposer::propose(const History& history, size_t count
     // Applied only now, so that it gets the launches of the fastest candidate with this text.
     Candidate base = parent->candidate;
     if (idea.text) base.source = *idea.text;
-    auto candidate = apply(base, *idea.rule, idea.opportunity, facts_.kernel);
+    std::optional<Candidate> candidate = std::move(base);
+    for (size_t i = 0; candidate && idea.promotions && i < idea.promotions->size(); ++i)
+      candidate = apply(*candidate, kScalarPromotion, idea.promotions->at(i), facts_.kernel);
+    if (candidate) candidate = apply(*candidate, *idea.rule, idea.opportunity, facts_.kernel);
     if (!candidate) continue;
     ++records_[idea.rule].tried;  // Also while in flight, so that a batch spreads over rules.
     // With a block of another size there is no form that keeps the grid.

@@ -31,6 +31,8 @@ class RuleProposer : public Proposer {
     std::string name;  ///< Of rule, place, values and effects: unique among the ideas of a text.
     std::shared_ptr<const std::string>
         text;  ///< The parent's text in the usual form (for_loops.h), if the edits are for that; or null.
+    /// Promotions of sums in memory to registers without which the rule does not apply, in order.
+    std::shared_ptr<const std::vector<Opportunity>> promotions;
   };
   struct Record {
     double gained = 0;  ///< Sum of the logarithms of speedups over the parent.
@@ -47,6 +49,14 @@ class RuleProposer : public Proposer {
   std::optional<Choice> choose(const History& history);
   /// What can be made of the trial, and was not made of its text before, with other blocks either.
   std::deque<Idea>& ideas_of(const RunTrial& trial);
+  bool is_asked(const Rule& rule) const;
+  /// The text with all sums of loops in registers, and the promotions that lead there.
+  struct Promoted {
+    KernelSource source;
+    std::shared_ptr<const std::vector<Opportunity>> promotions;
+  };
+  /// nullopt: there is nothing to promote, or the rule is left out.
+  std::optional<Promoted> promoted(const KernelSource& source, const RuleContext& facts) const;
   /// The text, without the functions that the kernel does not use.
   Result<KernelSource> parse(const std::string& text) const;
   /// Finds them in the original.

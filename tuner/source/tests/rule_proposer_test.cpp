@@ -44,9 +44,9 @@ TEST(RuleProposer, LeavesOutTheRulesThatItIsTold) {
     return rules;
   };
   auto all = rules_of({});
-  ASSERT_TRUE(all.contains("rules/scalar_promotion"));
-  all.erase("rules/scalar_promotion");
-  EXPECT_EQ(rules_of({"scalar_promotion"}), all);
+  ASSERT_TRUE(all.contains("rules/restrict_pointers"));
+  all.erase("rules/restrict_pointers");
+  EXPECT_EQ(rules_of({"restrict_pointers"}), all);
 }
 
 TEST(RuleProposer, BeginsWithTheRuleThatGainsMostWhereItApplies) {
@@ -154,6 +154,43 @@ TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
     for (auto& opportunity : opportunities(*rule, *source, facts()))
       EXPECT_THAT(texts, testing::Contains(*apply_edits(kProduct, opportunity.edits)))
           << rule->name << " " << opportunity.place;
+}
+
+TEST(RuleProposer, PromotesSumsInMemoryForRulesThatNeedThemInRegisters) {
+  const std::string two_sums =
+      "__global__ void rows(const float *a, const float *b, const float *x, float *y, float *z, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    y[i] = 0;\n    z[i] = 0;\n"
+      "    for (int j = 0; j < n; j++) {\n      y[i] += a[i * n + j] * x[j];\n    }\n"
+      "    for (int j = 0; j < n; j++) {\n      z[i] += b[i * n + j] * x[j];\n    }\n  }\n}\n";
+  auto source = KernelSource::parse(two_sums, arguments());
+  ASSERT_TRUE(source.ok());
+  RuleContext known = facts();
+  known.kernel = "rows";
+  ASSERT_TRUE(opportunities(kWarpReduction, *source, known).empty());
+  History history;
+  Candidate original;
+  original.source = two_sums, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  const auto proposals = RuleProposer(known, arguments()).propose(history, 200);
+  const auto warp = std::ranges::find_if(
+      proposals, [](auto& proposal) { return proposal.candidate.proposer == "rules/warp_reduction"; });
+  ASSERT_NE(warp, proposals.end());
+  std::vector<std::string> rules;
+  for (auto& step : warp->candidate.steps) rules.push_back(step.rule);
+  EXPECT_EQ(rules, (std::vector<std::string>{"scalar_promotion", "scalar_promotion", "warp_reduction"}));
+  EXPECT_THAT(warp->candidate.source, HasSubstr("__shfl_xor_sync"));
+  // Each step can be repeated, or left out when the winner is reduced.
+  RuleProposer again(known, arguments());
+  Candidate repeated = original;
+  for (auto& step : warp->candidate.steps) {
+    auto next = again.repeat(repeated, step);
+    ASSERT_TRUE(next) << step.rule;
+    repeated = *next;
+  }
+  EXPECT_EQ(repeated.source, warp->candidate.source);
+  // A user who leaves out the promotion gets nothing that rests on it.
+  for (auto& proposal : RuleProposer(known, arguments(), {"scalar_promotion"}).propose(history, 200))
+    EXPECT_NE(proposal.candidate.proposer, "rules/warp_reduction");
 }
 
 TEST(RuleProposer, ShrinksTheLaunchOfACoarsenedKernel) {
