@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define KL_IMAGE_MAGIC 0x314547414d494c4bull /* "KLIMAGE1" */
-#define KL_IMAGE_VERSION 4
+#define KL_IMAGE_VERSION 5
 
 /// How a kernel's threads are executed.
 enum kl_mode {
@@ -55,7 +55,12 @@ typedef struct kl_kernel {
   uint32_t flags;        ///< KL_USES_GRID_SYNC …
 } kl_kernel;
 
-enum { KL_USES_GRID_SYNC = 1, KL_MAY_SPIN = 2 };
+enum {
+  KL_USES_GRID_SYNC = 1,
+  KL_MAY_SPIN = 2,
+  /// Images for field runs: atomics, fences or volatile accesses, by which blocks may depend on each other's results.
+  KL_ORDERS_BLOCKS = 4
+};
 
 typedef struct kl_variable {
   const char* name;

@@ -71,7 +71,7 @@ struct DeviceVariable {
 struct DeviceImage {
   std::vector<DeviceKernel> kernels;
   std::vector<DeviceVariable> variables;
-  std::shared_ptr<void> hold;
+  std::shared_ptr<void> hold = {};
 };
 
 /// Whether launches can access placed memory. A processor's processes do not inherit Hidden memory, so that a candidate
@@ -81,8 +81,9 @@ enum class Reach { Launches, Hidden };
 /// Placed memory; it is released when its last copy is destroyed.
 struct DeviceMemory {
   uint64_t address = 0, size = 0;
-  std::shared_ptr<void> hold;
+  std::shared_ptr<void> hold = {};
   std::function<bool()> seal = {};  ///< Makes the memory read-only permanently; null if the device cannot.
+  std::function<bool()> hide = {};  ///< No launch has it from now on; null if the device cannot.
 };
 
 /// A texture or surface object that a launch may use: its recorded handle, and what it stands for. The object's memory

@@ -124,12 +124,16 @@ class ConfinedCpu : public Device {
       for (uint64_t guard : {at - kGuard, at + size})
         if (map_at(guard, kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1)) guards.push_back(guard);
     }
-    DeviceMemory memory{at, address ? size : bytes, {}, {}};
+    DeviceMemory memory{at, address ? size : bytes, {}, {}, {}};
     memory.hold = std::shared_ptr<void>(reinterpret_cast<void*>(at), [this, size, guards](void* base) {
       munmap(base, size);
       for (uint64_t guard : guards) munmap(reinterpret_cast<void*>(guard), kGuard);
       placed_.erase(reinterpret_cast<uint64_t>(base));
     });
+    memory.hide = [this, at, size] {
+      children_.clear();
+      return madvise(reinterpret_cast<void*>(at), size, MADV_DONTFORK) == 0;
+    };
     // A child may write to its private copy of what is sealed, and to nothing else.
     memory.seal = [this, at, size, kept = std::make_shared<Descriptor>(std::move(file))] {
       children_.clear();

@@ -122,13 +122,8 @@ enum {
 
 /// Field runs: one place of the source that a run may have to name. The fields from `owner` on are the executor's.
 typedef struct kl_field_site {
-  const char* what;       ///< "the comparison"
-  const char* place;      ///< "kernel.cu:12"
-  uint64_t owner;         ///< The run that gave it the others, by number.
-  uint64_t begin, bytes;  ///< The object that it met last,
-  uint64_t* states;       ///< its states,
-  uint64_t key;           ///< what they are drawn from,
-  uint64_t integers;      ///< and whether it holds no floats.
+  const char* what;   ///< "the comparison"
+  const char* place;  ///< "kernel.cu:12"
 } kl_field_site;
 
 /// Calls from lowered code into its executor, in the order of lower/services.cpp's table.

@@ -25,14 +25,15 @@ thread_local FiberBlock* running_block = nullptr;
 
 }  // namespace
 
-FiberBlock::FiberBlock(LaunchState& state) : state_(state) {
+FiberBlock::FiberBlock(LaunchState& state, uint32_t worker) : state_(state) {
   fibers_.resize(state.threads);
   warps_.resize((state.threads + KL_WARP_SIZE - 1) / KL_WARP_SIZE);
   for (Barrier& barrier : barriers_) barrier.waiting.resize(warps_.size()), barrier.site.resize(warps_.size());
   block_.state = &state;
   block_.fibers = this;
   if (state.check) check_ = std::make_unique<BlockCheck>(*state.check, state), block_.check = check_.get();
-  if (state.field) field_ = std::make_unique<BlockNumbers>(*state.field, state), block_.field = field_.get();
+  if (!state.field.empty())
+    field_ = std::make_unique<BlockNumbers>(*state.field[worker], state), block_.field = field_.get();
 }
 
 FiberBlock::~FiberBlock() {

@@ -24,7 +24,8 @@ class FiberBlock {
  public:
   enum class Status { Finished, Spinning, WaitingForGrid, Stuck, Abandoned };
 
-  explicit FiberBlock(LaunchState& state);
+  /// To be begun by that worker alone.
+  FiberBlock(LaunchState& state, uint32_t worker);
   ~FiberBlock();
   FiberBlock(const FiberBlock&) = delete;
   FiberBlock& operator=(const FiberBlock&) = delete;

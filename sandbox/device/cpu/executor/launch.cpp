@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <thread>
 #include <vector>
 
+#include "core/toolchain/image_abi.h"
 #include "sandbox/device/cpu/executor/check/checked_memory.h"
 #include "sandbox/device/cpu/executor/field/field_memory.h"
 #include "sandbox/device/cpu/executor/worker.h"
@@ -114,8 +116,6 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
   state.cooperative = geometry.cooperative;
 
   if (options.check && options.check->memory().begin_launch(state.blocks)) state.check = &options.check->memory();
-  if (options.field)
-    options.field->memory().begin_launch(packed, kernel.parameter_bytes), state.field = &options.field->memory();
 
   const auto start = std::chrono::steady_clock::now();
   auto run = [&state,
@@ -123,8 +123,17 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
     DeviceArithmetic arithmetic;
     how(state, worker);
   };
-  const auto workers = uint32_t(std::min<uint64_t>(options.workers ? options.workers : cores(), state.blocks));
-  if (workers <= 1 || state.check || state.field || state.blocks * state.threads <= kSmallLaunch) {
+  auto workers = uint32_t(std::min<uint64_t>(options.workers ? options.workers : cores(), state.blocks));
+  const bool ordered = options.field && (kernel.flags & (KL_ORDERS_BLOCKS | KL_USES_GRID_SYNC | KL_MAY_SPIN));
+  if (workers == 0 || state.check || ordered || state.blocks * state.threads <= kSmallLaunch) workers = 1;
+  std::deque<FieldMemory> beside;  // Of the second worker and those behind it.
+  if (options.field) {
+    FieldMemory& first = options.field->memory();
+    first.begin_launch(packed, kernel.parameter_bytes);
+    state.field.push_back(&first);
+    while (state.field.size() < workers) state.field.push_back(&beside.emplace_back(first.for_worker()));
+  }
+  if (workers == 1) {
     run(0);
   } else {
     auto spread = [&] { tbb::parallel_for(uint32_t(0), workers, run, tbb::static_partitioner()); };
@@ -133,6 +142,7 @@ LaunchOutcome launch(const kl_kernel& kernel, const Geometry& geometry, const vo
     else spread();
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (auto& worker : beside) options.field->memory().add(worker);
   if (state.check) state.check->end_launch();
   outcome.fault = state.fault();
   outcome.detail = state.detail();

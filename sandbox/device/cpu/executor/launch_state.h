@@ -4,6 +4,7 @@
 #include <chrono>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "sandbox/device/cpu/block_context.h"
 #include "sandbox/device/cpu/cpu_device.h"
@@ -20,8 +21,8 @@ struct LaunchState {
   uint64_t blocks = 0;
   uint32_t threads = 0;  ///< Per block.
   bool cooperative = false;
-  class CheckedMemory* check = nullptr;  ///< Check mode only.
-  class FieldMemory* field = nullptr;    ///< Field runs only.
+  class CheckedMemory* check = nullptr;   ///< Check mode only.
+  std::vector<class FieldMemory*> field;  ///< Field runs only: of each worker.
   std::atomic<uint64_t> next_block{0};
   std::atomic<bool> stopped{false};   ///< A fault was recorded; everyone leaves.
   std::atomic<uint64_t> progress{0};  ///< Grows whenever a thread got further than a spin loop.

@@ -71,7 +71,8 @@ void run_blocks_as_loops(LaunchState& state, uint32_t worker) {
   std::unique_ptr<BlockCheck> check;
   if (state.check) check = std::make_unique<BlockCheck>(*state.check, state), block.check = check.get();
   std::unique_ptr<BlockNumbers> field;
-  if (state.field) field = std::make_unique<BlockNumbers>(*state.field, state), block.field = field.get();
+  if (!state.field.empty())
+    field = std::make_unique<BlockNumbers>(*state.field[worker], state), block.field = field.get();
   const uint64_t chunk = std::max<uint64_t>(1, std::min(kChunkThreads / state.threads, state.blocks / 16));
   while (!state.stopped.load(std::memory_order_relaxed)) {
     const uint64_t first = state.next_block.fetch_add(chunk, std::memory_order_relaxed);
@@ -110,7 +111,7 @@ class ResidentBlocks {
       block = std::move(spare_.back());
       spare_.pop_back();
     } else {
-      block = std::make_unique<FiberBlock>(state_);
+      block = std::make_unique<FiberBlock>(state_, worker_);
       if (!block->allocate()) {
         // As on a GPU, what cannot be resident waits for what is; only with nothing resident is there no way on.
         full_ = true;

@@ -35,6 +35,7 @@ struct FieldSetting {
   bool integers = false;  ///< `b` holds integers.
   NumberKind numbers = NumberKind::Residues;
   std::vector<std::string> flags = {};  ///< Without headers.
+  unsigned workers = 0;                 ///< LaunchOptions::workers.
 };
 
 inline constexpr int kFieldCount = 256;  ///< Elements of each array.
@@ -64,7 +65,7 @@ FieldResult run_in_field(const std::string& source, const FieldSetting& setting 
   const FieldObject last = request.objects.back();
   FieldRun field(std::move(request));
   LaunchOptions launch;
-  launch.field = &field;
+  launch.field = &field, launch.workers = setting.workers;
   T* a = memory.data();
   const LaunchOutcome outcome =
       image.run_with(launch, "k", setting.geometry, a, a + kFieldCount, a + 2 * kFieldCount, kFieldCount);

@@ -290,6 +290,34 @@ TEST(FieldRun, AtomicSumsAreTheSameInAnyOrder) {
   EXPECT_NE(atomic, run_in_field(kernel("if (i) __nvvm_atom_add_gen_f((float*)out + i % 4, a[i]);")));
 }
 
+TEST(FieldRun, WorkersThatShareTheBlocksLeaveTheNumbersOfOne) {
+  // 256 blocks; every float of `a` is read by many of them, and its number drawn by whichever comes first.
+  const std::string sums = kernel(
+      "float part[4] = {0, 0, 0, 0};\n"
+      "for (int j = 0; j < n; ++j) part[j % 4] += a[(i + j) % n] * b[j] / a[j] * 0.1f;\n"
+      "if (b[i % n] < 0) part[0] = 0;\n"
+      "if (threadIdx.x == 0) out[blockIdx.x] = part[0] + part[1] + part[2] + sqrtf(part[3]);");
+  for (bool fibers : {false, true}) {
+    FieldSetting one = {.geometry = grid(256, 16), .fibers = fibers, .workers = 1}, four = one;
+    one.with_headers = four.with_headers = true, four.workers = 4;
+    const FieldResult alone = run_in_field(sums, one), shared = run_in_field(sums, four);
+    EXPECT_EQ(alone, shared);
+    EXPECT_THAT(alone.report.decided, testing::StartsWith("the comparison"));
+    EXPECT_EQ(shared.report.decided, alone.report.decided);
+    EXPECT_EQ(shared.report.function, alone.report.function);
+    EXPECT_EQ(shared.report.constants, alone.report.constants);
+    EXPECT_EQ(shared.report.divisions_by_zero, alone.report.divisions_by_zero);
+  }
+}
+
+TEST(FieldRun, BlocksThatCombineTheirResultsAreRunByOneWorker) {
+  // The states of a sum by atomics are read and written apart: two workers would lose some.
+  const std::string sum = kernel("__nvvm_atom_add_gen_f((float*)out, a[i % n]);");
+  const FieldResult one = run_in_field(sum, {.geometry = grid(2048, 64), .workers = 1});
+  for (int repeat = 0; repeat < 5; ++repeat)
+    EXPECT_EQ(one, run_in_field(sum, {.geometry = grid(2048, 64), .workers = 4}));
+}
+
 TEST(FieldRun, CopiesByVectorsOfIntegersCarryNumbers) {
   const FieldResult plain = run_in_field(kernel("out[i] = a[i];"));
   EXPECT_EQ(plain, run_in_field(kernel("if (i < 32) { typedef int four __attribute__((ext_vector_type(4)));\n"

@@ -38,8 +38,7 @@ std::vector<FieldObject> objects_of(const Workbench& bench, const LoadedCode& co
 std::span<const uint64_t> FieldLaunch::states_of(size_t object) const {
   uint64_t at = 0;
   for (size_t i = 0; i < object; ++i) at += objects[i].states_bytes();
-  return {reinterpret_cast<const uint64_t*>(states.bytes().data() + at),
-          objects[object].states_bytes() / sizeof(uint64_t)};
+  return {reinterpret_cast<const uint64_t*>(states.address + at), objects[object].states_bytes() / sizeof(uint64_t)};
 }
 
 uint64_t recorded_bytes(const ReplayInstance& memory) {
@@ -82,11 +81,9 @@ FieldLaunch launch_with_numbers(Workbench& bench, const LoadedCode& code, Memory
     return made.failure = bench.failure_of(outcome, entry.memory).detail, std::move(made);
   }
   made.report = outcome.field;
-  made.states = HiddenBytes(bytes);
-  Status read = bench.device.read(states->address, made.states.bytes());
   // What a candidate might find there would be the answers.
-  if (read.ok()) read = bench.device.write(states->address, std::vector<std::byte>(bytes));
-  if (!read.ok()) made.failure = read.error().message;
+  if (!states->hide || !states->hide()) return made.failure = "its numbers could not be hidden", std::move(made);
+  made.states = std::move(*states);
   return made;
 }
 

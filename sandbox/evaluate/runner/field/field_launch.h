@@ -6,7 +6,6 @@
 
 #include "core/model/launch/field_run.h"
 #include "sandbox/evaluate/runner/workbench.h"
-#include "sandbox/jail/hidden_bytes.h"
 
 namespace kernelift::sandbox {
 
@@ -16,7 +15,7 @@ inline constexpr uint64_t kMostFieldBytes = uint64_t(256) << 20;  // Of recorded
 /// What a launch left and met.
 struct FieldLaunch {
   std::vector<FieldObject> objects;  ///< Of an entry's regions and variables, in their order, and the code's own.
-  HiddenBytes states;                ///< Of all objects, one behind the other.
+  DeviceMemory states;               ///< Of all objects, one behind the other; no later launch has it.
   FieldReport report;
   std::string failure;   ///< Why it was not run to its end.
   bool no_time = false;  ///< It failed because the inquiry's time ended: another time it may run.

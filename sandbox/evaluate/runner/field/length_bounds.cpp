@@ -1,5 +1,6 @@
 // See length_bounds.h.
 #include "sandbox/evaluate/runner/field/length_bounds.h"
+#include "sandbox/jail/hidden_bytes.h"
 
 #include <algorithm>
 

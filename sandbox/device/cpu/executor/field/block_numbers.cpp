@@ -66,8 +66,8 @@ uint64_t BlockNumbers::load(const void* pointer, uint32_t bytes, kl_field_site& 
     case Kind::Untouched:
       if (is_bits(first) || (wide && half.kind() != Kind::Untouched)) break;
       // From now on as if that number had been written.
-      first.state = FieldState(as_number, memory_.drawn(first)).word();
-      if (wide) second.state = FieldState(Kind::End, 0).word();
+      first.state.set(FieldState(as_number, memory_.drawn(first)).word());
+      if (wide) second.state.set(FieldState(Kind::End, 0).word());
       return FieldState::from(first.state).number();
     default: break;
   }
@@ -79,8 +79,8 @@ void BlockNumbers::store(const void* pointer, uint32_t bytes, uint64_t number, k
   memory_.note_float();
   const uint64_t address = address_of(pointer);
   if (address % kWord != 0) return touch(pointer, bytes, true, site), memory_.decide(site);
-  word(address, site).state = FieldState(bytes == kWord ? Kind::Float : Kind::Double, number).word();
-  if (bytes > kWord) word(address + kWord, site).state = FieldState(Kind::End, 0).word();
+  word(address, site).state.set(FieldState(bytes == kWord ? Kind::Float : Kind::Double, number).word());
+  if (bytes > kWord) word(address + kWord, site).state.set(FieldState(Kind::End, 0).word());
 }
 
 uint64_t BlockNumbers::load_word(const void* pointer, kl_field_site& site) {
@@ -102,7 +102,7 @@ void BlockNumbers::store_word(const void* pointer, uint64_t state, kl_field_site
   if (address % kWord != 0) return touch(pointer, kWord, true, site), memory_.decide(site);
   const Kind kind = FieldState::from(state).kind();
   if (kind == Kind::Float || kind == Kind::Double) memory_.note_float();
-  word(address, site).state = state;
+  word(address, site).state.set(state);
 }
 
 void BlockNumbers::touch(const void* pointer, uint64_t bytes, bool wrote, kl_field_site& site) {
@@ -114,9 +114,9 @@ void BlockNumbers::touch(const void* pointer, uint64_t bytes, bool wrote, kl_fie
     const bool whole = at >= begin && at + kWord <= end;
     const bool is_float = kind != Kind::Untouched && kind != Kind::Bits && kind != Kind::ReadAsBits;
     if (is_float && !(wrote && whole)) memory_.decide(site);
-    if (wrote) touched.state = FieldState(Kind::Bits, read<uint32_t>(at)).word();
+    if (wrote) touched.state.set(FieldState(Kind::Bits, read<uint32_t>(at)).word());
     else if (kind == Kind::Untouched && !touched.integers && touched.key != 0)
-      touched.state = FieldState(Kind::ReadAsBits, 0).word();
+      touched.state.set(FieldState(Kind::ReadAsBits, 0).word());
   }
 }
 

@@ -29,7 +29,8 @@ class BlockNumbers {
   FieldWord word(uint64_t address, kl_field_site& site) {
     const uint64_t offset = address - shared_begin_;
     if (offset >= shared_bytes_) return memory_.word(address, site);
-    return {shared_[offset / FieldObject::kWord], kShared, offset / FieldObject::kWord, memory_.keeps_recorded()};
+    return {StateRef(shared_[offset / FieldObject::kWord]), kShared, offset / FieldObject::kWord,
+            memory_.keeps_recorded()};
   }
   /// A number by the bits in memory, that a float was read as.
   uint64_t by_bits(uint64_t address, uint32_t bytes) const;

@@ -2,7 +2,6 @@
 #include "sandbox/device/cpu/executor/field/field_memory.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <utility>
 
@@ -15,14 +14,12 @@ namespace {
 
 constexpr uint64_t kWord = FieldObject::kWord, kArguments = 0xa46, kFunctions = 0xf0c;
 
-std::atomic<uint64_t> runs{0};
-
 std::string named(const kl_field_site& site) { return std::string(site.what) + " at " + site.place; }
 
 }  // namespace
 
 FieldMemory::FieldMemory(FieldRequest request)
-    : number_(++runs), seed_(request.seed), numbers_(request.numbers), constants_meant_(request.constants_meant) {
+    : seed_(request.seed), numbers_(request.numbers), constants_meant_(request.constants_meant) {
   for (FieldObject& object : request.objects) {
     const uint64_t begin = object.begin / kWord * kWord;
     if (object.bytes > 0)
@@ -32,8 +29,24 @@ FieldMemory::FieldMemory(FieldRequest request)
   std::ranges::sort(objects_, {}, &Object::begin);
 }
 
+FieldMemory FieldMemory::for_worker() const {
+  FieldMemory made = *this;
+  made.report_ = {}, made.constants_ = nullptr, made.met_ = {};
+  made.arguments_.states = made.argument_states_.data();
+  return made;
+}
+
+void FieldMemory::add(const FieldMemory& worker) {
+  const FieldReport& met = worker.report_;
+  report_.floats |= met.floats, report_.divisions_by_zero += met.divisions_by_zero;
+  if (report_.decided.empty()) report_.decided = met.decided;
+  if (report_.function.empty()) report_.function = met.function;
+  note_constants(met.constants);
+}
+
 void FieldMemory::begin_launch(const void* arguments, uint64_t bytes) {
   argument_states_.assign(bytes / kWord + 2, 0);
+  met_ = {};
   arguments_ = {reinterpret_cast<uint64_t>(arguments), bytes, argument_states_.data(), kArguments, keeps_recorded()};
 }
 
@@ -45,18 +58,15 @@ uint64_t FieldMemory::number_of(double value) const {
   }
 }
 
-FieldWord FieldMemory::find(uint64_t address, kl_field_site& site) {
+FieldWord FieldMemory::find(uint64_t address, const kl_field_site& site) {
   const Object* found = nullptr;
   auto next = std::ranges::upper_bound(objects_, address, {}, &Object::begin);
   if (next != objects_.begin()) found = &*std::prev(next);
   if (!found || address - found->begin >= found->bytes) found = &arguments_;
   const uint64_t offset = address - found->begin;
-  if (offset >= found->bytes) return {elsewhere_[address]};
-  if (found != &arguments_) {
-    site.owner = number_, site.begin = found->begin, site.bytes = found->bytes;
-    site.states = found->states, site.key = found->key, site.integers = found->integers;
-  }
-  return {found->states[offset / kWord], found->key, offset / kWord, found->integers};
+  if (offset >= found->bytes) return {StateRef(elsewhere_[address])};
+  met_[place_of(site)] = {&site, *found};
+  return word_of(*found, offset);
 }
 
 uint64_t FieldMemory::apply(uint64_t function, uint64_t a, uint64_t b, const kl_field_site& site) {
@@ -78,11 +88,14 @@ void FieldMemory::decide(const kl_field_site& site) {
   if (report_.decided.empty()) report_.decided = named(site);
 }
 
-bool FieldMemory::constants_meant(std::span<const uint64_t> constants) {
-  if (constants.data() == std::exchange(constants_, constants.data())) return constants_meant_;
+void FieldMemory::note_constants(std::span<const uint64_t> constants) {
   std::vector<uint64_t> all;
   std::ranges::set_union(report_.constants, constants, std::back_inserter(all));
   report_.constants = std::move(all);
+}
+
+bool FieldMemory::constants_meant(std::span<const uint64_t> constants) {
+  if (constants.data() != std::exchange(constants_, constants.data())) note_constants(constants);
   return constants_meant_;
 }
 

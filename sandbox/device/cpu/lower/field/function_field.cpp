@@ -139,10 +139,9 @@ Constant* FunctionField::text(StringRef words) {
 
 /// A kl_field_site; LLVM's default struct layout for the host is C's. `at` null: the function as a whole.
 Value* FunctionField::site(const Instruction* at, StringRef what) {
-  Constant* zero = builder_.getInt64(0);
   const std::string place = at ? place_in_kernel(*at) : readable_name(function_.getName());
-  Constant* made = ConstantStruct::getAnon({text(what), text(place), zero, zero, zero, zero, zero, zero});
-  return new GlobalVariable(module_, made->getType(), false, GlobalValue::PrivateLinkage, made, "kl.site");
+  Constant* made = ConstantStruct::getAnon({text(what), text(place)});
+  return new GlobalVariable(module_, made->getType(), true, GlobalValue::PrivateLinkage, made, "kl.site");
 }
 
 void FunctionField::decide(const Instruction& at, StringRef what) {
