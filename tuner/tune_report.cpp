@@ -2,9 +2,13 @@
 #include "tuner/tune_report.h"
 
 #include "core/base/words.h"
+#include "tuner/tuner.h"
 
 namespace kernelift::tuner {
 namespace {
+
+// A sitting with less than this share of its time, or less than these seconds, would only measure the original.
+constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
 
 Json trial_json(const std::optional<RunTrial>& trial) {
   if (!trial) return nullptr;
@@ -102,6 +106,28 @@ std::string without_gain(size_t tried, const std::string& stopped_by) {
   if (tried == 0) return "nothing tried";
   if (stopped_by == kOriginalFails) return "not judged";
   return stopped_by == "time" || stopped_by == "interrupt" || stopped_by == kNoProgress ? "undecided" : "no gain";
+}
+
+TunedKernel kernel_of(const Mep& mep, const std::string& text) {
+  TunedKernel kernel{mep.place(text), mep.proof_note, {}, {}};
+  for (auto& instance : mep.instances)
+    kernel.launches.push_back(
+        {instance.id, instance.geometry, instance.held_out, instance.weight, instance.microseconds});
+  return kernel;
+}
+
+Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOptions& options) {
+  KERNELIFT_ASSIGN(auto trials, run.history());
+  History history;
+  for (auto& trial : trials) history.add(std::move(trial));
+  if (!history.baseline()) return std::optional<TuneReport>();
+  TuneReport report = report_on(history, run.meta().seconds_spent);
+  if (options.seconds <= 0 ||
+      options.seconds - report.seconds >= std::max(kSpentSeconds, kSpentShare * options.seconds))
+    return std::optional<TuneReport>();
+  report.stopped_by = "time";
+  report.nothing_added = nothing_added(report.stopped_by, options.seconds, options.evaluations);
+  return std::optional(std::move(report));
 }
 
 }  // namespace kernelift::tuner

@@ -33,10 +33,10 @@ constexpr int kRepeatRounds = 1000;     ///< The same for rounds with known cand
 constexpr size_t kPlacesAQuestion = 4;  ///< Of the evaluator, for each question about other sizes at a time.
 // Trying leaders with one change less takes at most this share of the time, and usually this many rounds.
 constexpr double kReducingShare = 0.05, kReducingRounds = 2;
+// What confirmation leaves is searched on if it is this share of the time at least, and this many times what is kept.
+constexpr double kAgainShare = 0.1, kAgainReserve = 1.5;
 constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
 constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
-// A sitting with less than this share of its time, or less than these seconds, would only measure the original.
-constexpr double kSpentShare = 0.05, kSpentSeconds = 1;
 /// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
 /// a short run must try them before it searches pass pipelines.
 constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
@@ -99,6 +99,10 @@ class Tuning {
   int64_t tried() const { return static_cast<int64_t>(history_.size()) - (history_.baseline() ? 1 : 0); }
 
   Status recall();
+  /// Candidates until the time of the search is over, then confirmation of its finalists.
+  Status search();
+  /// Enough of the time was left by the last confirmation, and there was one since the last call.
+  bool may_search_again();
   Status measure_original(const Candidate& original);
   /// Submits candidates until the evaluator is full; true if any was submitted.
   bool launch_more();
@@ -153,12 +157,13 @@ class Tuning {
   AlikeFailures failures_;
   Clock::time_point begin_;
   double spent_before_;
-  double sitting_ = 0;         ///< Seconds of this sitting for search and confirmation.
-  double reserve_ = 0;         ///< For reducing and confirming leaders, as of the last verdict.
-  double improved_at_ = 0;     ///< When the last new best came, or the search began.
-  double answer_seconds_ = 0;  ///< From submission to verdict, as a moving average.
-  bool repeated_ = false;      ///< A proposer proposed a known candidate in this round.
-  Reduction reduction_;        ///< Of the leaders; what is left of them is confirmed.
+  double sitting_ = 0;           ///< Seconds of this sitting for search and confirmation.
+  size_t confirmed_before_ = 0;  ///< may_search_again(): when last asked.
+  double reserve_ = 0;           ///< For reducing and confirming leaders, as of the last verdict.
+  double improved_at_ = 0;       ///< When the last new best came, or the search began.
+  double answer_seconds_ = 0;    ///< From submission to verdict, as a moving average.
+  bool repeated_ = false;        ///< A proposer proposed a known candidate in this round.
+  Reduction reduction_;          ///< Of the leaders; what is left of them is confirmed.
   Finalists finalists_;
   std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
   std::string trouble_;  ///< Why a finalist could not be judged.
@@ -502,13 +507,7 @@ TuneReport Tuning::report() const {
   return report;
 }
 
-Result<TuneReport> Tuning::go(const Candidate& original) {
-  KERNELIFT_TRY(recall());
-  KERNELIFT_TRY(measure_original(original));
-  sitting_ = std::max(0.0, left());
-  reserve_ = confirming_seconds() + reducing_seconds();
-  report_progress(false);
-  improved_at_ = elapsed();
+Status Tuning::search() {
   int barren = 0;
   while (stopped_by_.empty()) {
     repeated_ = false;
@@ -536,7 +535,29 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
     sleep(kPoll);
   }
   KERNELIFT_TRY(reduce_leaders());
-  KERNELIFT_TRY(confirm_finalists());
+  return confirm_finalists();
+}
+
+bool Tuning::may_search_again() {
+  if (stopped_by_ != "time" || !timed() || interrupted() || confirmed_ == confirmed_before_) return false;
+  confirmed_before_ = confirmed_;
+  reserve_ = confirming_seconds() + reducing_seconds();
+  return left() >= kAgainShare * sitting_ && left() >= kAgainReserve * reserve_;
+}
+
+Result<TuneReport> Tuning::go(const Candidate& original) {
+  KERNELIFT_TRY(recall());
+  KERNELIFT_TRY(measure_original(original));
+  sitting_ = std::max(0.0, left());
+  reserve_ = confirming_seconds() + reducing_seconds();
+  report_progress(false);
+  improved_at_ = elapsed();
+  KERNELIFT_TRY(search());
+  // Confirming its finalists may take less than was kept for it.
+  while (may_search_again()) {
+    stopped_by_.clear();
+    KERNELIFT_TRY(search());
+  }
   KERNELIFT_TRY(run_.record_time(spent()));
   if (interrupted()) stopped_by_ = "interrupt";
   KERNELIFT_TRY(run_.put_state(kStoppedBy, stopped_by_));
@@ -559,28 +580,6 @@ Result<std::string> hash_mep(const std::filesystem::path& folder, const Mep& mep
   KERNELIFT_ASSIGN(std::string description, read_text(folder / "mep.json"));
   KERNELIFT_ASSIGN(Candidate original, original_candidate(mep, folder));
   return Hasher().add(description).add(original.source).finish().hex();
-}
-
-TunedKernel kernel_of(const Mep& mep, const std::string& text) {
-  TunedKernel kernel{mep.place(text), mep.proof_note, {}, {}};
-  for (auto& instance : mep.instances)
-    kernel.launches.push_back(
-        {instance.id, instance.geometry, instance.held_out, instance.weight, instance.microseconds});
-  return kernel;
-}
-
-Result<std::optional<TuneReport>> spent_already(const Run& run, const TuneOptions& options) {
-  KERNELIFT_ASSIGN(auto trials, run.history());
-  History history;
-  for (auto& trial : trials) history.add(std::move(trial));
-  if (!history.baseline()) return std::optional<TuneReport>();
-  TuneReport report = report_on(history, run.meta().seconds_spent);
-  if (options.seconds <= 0 ||
-      options.seconds - report.seconds >= std::max(kSpentSeconds, kSpentShare * options.seconds))
-    return std::optional<TuneReport>();
-  report.stopped_by = "time";
-  report.nothing_added = nothing_added(report.stopped_by, options.seconds, options.evaluations);
-  return std::optional(std::move(report));
 }
 
 Result<TuneReport> tune(const Mep& mep, const std::filesystem::path& folder, Evaluator& evaluator, Run& run,

@@ -310,6 +310,20 @@ TEST_F(TunerTest, ReservesTheAdditionalCostOfTheFirstConfirmation) {
   EXPECT_LE(time.seconds(), options_.seconds);
 }
 
+TEST_F(TunerTest, SearchesOnIfConfirmingTookLessThanWasKeptForIt) {
+  RunStore run = std::move(*RunStore::create(file_, meta()));
+  FakeTime time;
+  TimedEvaluator evaluator(time, {.evaluation = 1, .confirmation = 0.5, .told = 10}, landscape);
+  options_.seconds = 100, options_.clock = time.clock(), options_.started = time.now();
+  auto report = tune_into(run, evaluator);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->stopped_by, "time");
+  EXPECT_GT(evaluator.confirmed, 2u);
+  EXPECT_GT(evaluator.last_submitted, 75) << "twice ten seconds were kept for two leaders at first";
+  EXPECT_TRUE(report->best->confirmed && report->best_applicable->confirmed);
+  EXPECT_LE(time.seconds(), options_.seconds);
+}
+
 TEST_F(TunerTest, ReservesMoreIfScreeningAWinnerTookLong) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
