@@ -539,7 +539,7 @@ Status Tuning::search() {
 }
 
 bool Tuning::may_search_again() {
-  if (stopped_by_ != "time" || !timed() || interrupted() || confirmed_ == confirmed_before_) return false;
+  if (stopped_by_ != "time" || interrupted() || confirmed_ == confirmed_before_) return false;
   confirmed_before_ = confirmed_;
   reserve_ = confirming_seconds() + reducing_seconds();
   return left() >= kAgainShare * sitting_ && left() >= kAgainReserve * reserve_;

@@ -96,8 +96,10 @@ std::optional<RuleProposer::Promoted> RuleProposer::promoted(const KernelSource&
   while (promotions->size() < kPromotions) {
     const KernelSource& before = last ? *last : source;
     auto offered = opportunities(kScalarPromotion, before, facts);
-    auto text = offered.empty() ? std::nullopt : apply_edits(before.text(), offered.front().edits);
-    auto after = text ? parse(*text) : Result<KernelSource>(Error{});
+    if (offered.empty()) break;
+    auto text = apply_edits(before.text(), offered.front().edits);
+    if (!text) break;
+    auto after = parse(*text);
     if (!after.ok()) break;
     promotions->push_back(std::move(offered.front()));
     last.emplace(std::move(*after));

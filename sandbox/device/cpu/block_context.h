@@ -120,7 +120,7 @@ enum {
   KL_SITE_ONCE = 256,    ///< A barrier that is told of once, for all threads of the block.
 };
 
-/// Field runs: one place of the source that a run may have to name. The fields from `owner` on are the executor's.
+/// Field runs: one place of the source that a run may have to name.
 typedef struct kl_field_site {
   const char* what;   ///< "the comparison"
   const char* place;  ///< "kernel.cu:12"

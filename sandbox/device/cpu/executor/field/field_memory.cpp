@@ -42,6 +42,7 @@ void FieldMemory::add(const FieldMemory& worker) {
   if (report_.decided.empty()) report_.decided = met.decided;
   if (report_.function.empty()) report_.function = met.function;
   note_constants(met.constants);
+  for (auto& [address, state] : worker.elsewhere_) elsewhere_[address] = state;
 }
 
 void FieldMemory::begin_launch(const void* arguments, uint64_t bytes) {

@@ -42,7 +42,7 @@ class FieldMemory {
 
   /// Another one over the same objects and parameters, for a worker.
   FieldMemory for_worker() const;
-  /// What a worker met.
+  /// What a worker met, and what it left in memory that is nobody's object, such as the device's heap.
   void add(const FieldMemory& worker);
   /// The next launch's packed parameters.
   void begin_launch(const void* arguments, uint64_t bytes);
