@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "sandbox/jail/environment.h"
 #include "sandbox/jail/landlock.h"
@@ -93,14 +94,16 @@ Status drop_privileges(JailKind kind) {
 }
 
 Status limit_resources(const JailSpec& spec) {
-  constexpr uint64_t kLargestFile = 1ull << 30, kMostDescriptors = 256, kMostThreads = 1024;
+  constexpr uint64_t kLargestFile = 1ull << 30, kMostDescriptors = 256;
+  // Of all confined processes of this machine together: several searches, several processes of each.
+  const uint64_t most_threads = 1024 + 64ull * std::thread::hardware_concurrency();
   KERNELIFT_TRY(limit(RLIMIT_CORE, 0, "core dumps"));
   KERNELIFT_TRY(limit(RLIMIT_CPU, spec.cpu_seconds, "processor time"));
   KERNELIFT_TRY(limit(RLIMIT_FSIZE, kLargestFile, "file sizes"));
   KERNELIFT_TRY(limit(RLIMIT_NOFILE, kMostDescriptors, "open files"));
   KERNELIFT_TRY(limit(RLIMIT_MSGQUEUE, 0, "message queues"));
   // Elsewhere the user's other processes would count too.
-  if (geteuid() == kNobody) KERNELIFT_TRY(limit(RLIMIT_NPROC, kMostThreads, "processes"));
+  if (geteuid() == kNobody) KERNELIFT_TRY(limit(RLIMIT_NPROC, most_threads, "processes"));
   return limit(RLIMIT_AS, address_space_in_use() + spec.extra_memory_bytes, "memory");
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -515,11 +516,16 @@ void execute_on_host(const Step& step) {
   }
 }
 
+/// Address space of a worker: its own stack, an arena of malloc (64 MiB), the stacks of a block whose threads wait for
+/// each other. A thread that finds none ends the process.
+constexpr uint64_t kWorkerBytes = 128ull << 20;
+
 void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritance& inherited) {
   report_faults_to(&cell->fault);
   JailSpec jail;
   jail.kind = JailKind::Device;
-  jail.extra_memory_bytes = inherited.memory_bytes;
+  const unsigned workers = inherited.threads ? inherited.threads : std::thread::hardware_concurrency();
+  jail.extra_memory_bytes = inherited.memory_bytes + workers * kWorkerBytes;
   Child child(std::move(channel), std::move(done), *cell, inherited);
   if (auto confined = enter_jail(jail); !confined.ok()) child.refuse(confined.error().message);
   else child.serve();

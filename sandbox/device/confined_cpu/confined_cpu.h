@@ -18,7 +18,7 @@ namespace kernelift::sandbox {
 
 struct ConfinedCpuOptions {
   unsigned threads = 0;                ///< Cores that a kernel may use; 0: all.
-  uint64_t memory_bytes = 2ull << 30;  ///< Address space of a child beyond what it inherits.
+  uint64_t memory_bytes = 2ull << 30;  ///< Address space of a child beyond what it inherits and its workers need.
 };
 
 /// "cpu: Intel(R) Xeon(R) Processor, 2 cores": every CPU timing is labelled with it.
