@@ -264,6 +264,9 @@ Action setup(CLI::App& app) {
                "arguments");
   app.add_option("--mib", options->mebibytes, "Limit on the memory image of one captured launch, in MiB")
       ->capture_default_str();
+  app.add_option("--patience", options->config.patience_seconds,
+                 "Longest that the application is held up for a captured launch to end, in seconds")
+      ->capture_default_str();
   app.add_option("command", options->command, "The application and its arguments, after --")->required();
   return [options](const Context& context) { return record(context, *options); };
 }

@@ -377,6 +377,10 @@ Result<std::vector<const CapturedInstance*>> instances_of(const Capture& capture
         "code; give the kernels names of their own");
   }
   std::string message = "the capture holds no launch of " + qualified_name(kernel.key);
+  std::string omitted;
+  for (auto& [what, why] : capture.info().omissions)
+    if (what == kernel.key || what.ends_with(" of " + kernel.key)) omitted += "\n  " + what + ": " + why;
+  if (!omitted.empty()) return answer_is_no(message + ":" + omitted);
   if (namesake) {
     std::string mark = file_mark(namesake->mangled);
     message += " from " + kernel.tu + " (only of its namesake" +

@@ -18,6 +18,7 @@ constexpr const char* kRegion = "KERNELIFT_RECORD_REGION";
 constexpr const char* kRank = "KERNELIFT_RECORD_RANK";
 constexpr const char* kAllMemory = "KERNELIFT_RECORD_ALL_MEMORY";
 constexpr const char* kBytes = "KERNELIFT_RECORD_BYTES";
+constexpr const char* kPatience = "KERNELIFT_RECORD_PATIENCE";
 
 std::string_view text_of(const char* name) {
   const char* value = std::getenv(name);
@@ -43,6 +44,7 @@ std::optional<RecordConfig> RecordConfig::from_environment() {
   number_of(kInstances, config.instances);
   number_of(kSkip, config.skip);
   number_of(kBytes, config.instance_bytes);
+  number_of(kPatience, config.patience_seconds);
   config.profile_only = text_of(kProfileOnly) == "1";
   config.all_memory = text_of(kAllMemory) == "1";
   return config;
@@ -58,7 +60,8 @@ std::vector<std::pair<std::string, std::string>> RecordConfig::to_environment(co
           {kSkip, std::to_string(skip)},
           {kProfileOnly, profile_only ? "1" : "0"},
           {kAllMemory, all_memory ? "1" : "0"},
-          {kBytes, std::to_string(instance_bytes)}};
+          {kBytes, std::to_string(instance_bytes)},
+          {kPatience, std::to_string(patience_seconds)}};
 }
 
 KernelPattern::KernelPattern(const RecordConfig& config) {

@@ -11,6 +11,7 @@
 //   KERNELIFT_RECORD_RANK          the process that takes images, by its rank or order; empty: process_rank.h
 //   KERNELIFT_RECORD_ALL_MEMORY    1: images of all live memory, not only of what the kernel can be seen to reach
 //   KERNELIFT_RECORD_BYTES         most bytes of memory in one instance; a larger one is left out by name
+//   KERNELIFT_RECORD_PATIENCE      most seconds that the application is held up for a captured launch to end
 //
 // NVIDIA's driver and NVTX are told by variables of their own, CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH, which
 // library to load; KERNELIFT_CUPTI names the CUPTI that it is to open.
@@ -34,6 +35,7 @@ struct RecordConfig {
   bool profile_only = false;
   bool all_memory = false;
   uint64_t instance_bytes = uint64_t(8) << 30;
+  uint64_t patience_seconds = 30;  ///< How long the application may be held up for a captured launch to end.
 
   /// nullopt when the environment does not ask for a recording.
   static std::optional<RecordConfig> from_environment();

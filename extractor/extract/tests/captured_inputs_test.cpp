@@ -240,6 +240,22 @@ TEST_F(CapturedInputsTest, ListsWhatTheCaptureHoldsWhenTheKernelIsNotInIt) {
   EXPECT_THAT(inputs.error().message, HasSubstr("another(int)"));
 }
 
+TEST_F(CapturedInputsTest, SaysWhyTheRecorderTookNoLaunchOfTheKernel) {
+  auto other = instance(0);
+  other.kernel = "another(int)";
+  ASSERT_TRUE(writer_->finish_instance(other).ok());
+  CaptureInfo info;
+  info.omissions = {{"launch 0 of " + kernel_.key, "the kernel had not ended within 30 s"},
+                    {"launch 0 of another(int)", "too large"}};
+  ASSERT_TRUE(writer_->finish(info).ok());
+  capture_ = *Capture::open(scratch_.path() / "capture");
+  auto found = instances_of(*capture_, index_, kernel_);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().message,
+            "the capture holds no launch of k(float**,int):\n  launch 0 of k(float**,int): the kernel had not ended "
+            "within 30 s");
+}
+
 TEST_F(CapturedInputsTest, ChoosesTheCacheModeBeforehandByWhetherThereWereLaunchesLikeIt) {
   auto often = instance(0x1000), once = instance(0x1000), twice = instance(0x1000);
   once.id = "j", twice.id = "k";

@@ -7,14 +7,14 @@
 namespace kernelift::record {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(2);  ///< How long the application may be held up for one image.
-constexpr double kLongestRuns = 3;                   ///< A kernel may take so many times what it took before.
-constexpr int kMostAbandonedOfAKernel = 3, kMostAbandonedInARow = 10;  ///< Each may have cost as long as the patience.
+constexpr auto kIdleWithin = std::chrono::seconds(2);  ///< How long the application may be held up before an image.
+constexpr double kLongestRuns = 3;                     ///< A kernel may take so many times what it took before.
+constexpr int kMostAbandonedOfAKernel = 3, kMostAbandonedInARow = 10, kMostEndless = 3;
 
 }  // namespace
 
 bool Taking::be_alone(CudaKernel& kernel, const std::string& what, CUcontext context) {
-  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  auto deadline = std::chrono::steady_clock::now() + kIdleWithin;
   if (!gate_.close(deadline)) {
     abandoned(kernel, what, "other threads' calls to the driver did not end within 2 s");
     return false;
@@ -66,10 +66,19 @@ std::optional<CapturedInstance> Taking::before(Launch launch, CUcontext context)
 }
 
 bool Taking::wait(CudaKernel& kernel, const std::string& what, CUcontext context, double known_us) {
-  auto patience =
-      std::max<std::chrono::nanoseconds>(kPatience, std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
+  auto patience = std::max<std::chrono::nanoseconds>(std::chrono::seconds(config_.patience_seconds),
+                                                     std::chrono::nanoseconds(int64_t(kLongestRuns * known_us * 1e3)));
   if (quiescence_.wait(context, std::chrono::steady_clock::now() + patience)) return true;
-  abandoned(kernel, what, "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000) + " ms");
+  abandoned(kernel, what,
+            "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000'000) +
+                " s: it waits for the application, or needs a longer --patience");
+  // Each cost as long as the patience, and may be one that waits for what the application does next.
+  kernel.given_up = true;
+  std::lock_guard lock(mutex_);
+  if (++endless_ < kMostEndless) return false;
+  archive_.omit("everything from " + what,
+                "so it was with " + std::to_string(endless_) + " launches; no more images are taken");
+  off_ = true;
   return false;
 }
 

@@ -364,7 +364,17 @@ TEST_F(GpuRecorder, LeavesAloneThoseWhoMakeStreamsOrCaptureTheirOwn) {
   }
 }
 
+TEST_F(GpuRecorder, CapturesALaunchOfThreeSecondsUnlessItIsToldNotToWait) {
+  auto outcome = record({"trouble", "long"});
+  EXPECT_EQ(outcome.instances.size(), 1u) << omissions(outcome);
+  request.config.patience_seconds = 1, request.state /= "impatient";
+  outcome = record({"trouble", "long"});
+  EXPECT_TRUE(outcome.instances.empty());
+  EXPECT_THAT(omissions(outcome), HasSubstr("had not ended within 1 s"));
+}
+
 TEST_F(GpuRecorder, GivesUpOnAnImageThatTheApplicationWouldWaitForEver) {
+  request.config.patience_seconds = 2;
   auto outcome = record({"trouble", "host-flag"});
   EXPECT_THAT(omissions(outcome), HasSubstr("not idle within 2 s"));
   EXPECT_EQ(profile(outcome, "count")->count, 7u);

@@ -97,6 +97,7 @@ int run(int argc, char** argv) {
     else if (option == "--instances") request.config.instances = std::stoull(value());
     else if (option == "--skip") request.config.skip = std::stoull(value());
     else if (option == "--mib") request.config.instance_bytes = std::stoull(value()) << 20;
+    else if (option == "--patience") request.config.patience_seconds = std::stoull(value());
     else if (option == "--all-memory") request.config.all_memory = true;
     else if (option == "--profile-only") request.config.profile_only = true;
     else if (option == "--state") request.state = value();

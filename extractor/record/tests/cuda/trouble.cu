@@ -22,6 +22,13 @@ __global__ void wait_for_host(volatile int* flag, int* data) {
   while (*flag == 0) {}
   data[0] += 100;
 }
+__global__ void takes_seconds(int* data, unsigned seconds) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  while (now - begin < seconds * 1000000000ull);
+  data[0] += 1;
+}
 __global__ void fault(int* data) { data[size_t(1) << 40] = 1; }
 
 constexpr int kCount = 1 << 18;
@@ -99,6 +106,15 @@ int host_flag() {
   CHECK(cudaDeviceSynchronize());
   std::printf("%d %d\n", first(data), first(other));
   return first(data) == 7 && first(other) == 200 ? 0 : 1;
+}
+
+/// One launch of three seconds and nothing else.
+int long_launch() {
+  int* data = fresh();
+  takes_seconds<<<1, 1>>>(data, 3);
+  CHECK(cudaDeviceSynchronize());
+  std::printf("%d\n", first(data));
+  return first(data) == 1 ? 0 : 1;
 }
 
 /// Streams come and go on other threads while launches are recorded and something is always pending.
@@ -193,6 +209,7 @@ int main(int argc, char** argv) {
   }
   if (mode == "threads") return threads();
   if (mode == "host-flag") return host_flag();
+  if (mode == "long") return long_launch();
   if (mode == "fork-first") {  // Workers that are forked before anybody uses CUDA.
     for (int i = 0; i < 2; ++i)
       if (fork() == 0) {
