@@ -7,4 +7,8 @@ namespace kernelift {
 /// The candidate's values, and the instance's integer arguments by name. A value hides an argument of the same name.
 Bindings with_arguments(const Mep& mep, const MepInstance& instance, Bindings values);
 
+/// The site with a variable in the place of what is passed as an integer argument and computed from variables that are
+/// not: `k<<<(B * T + 255) / 256, 256>>>(x, B * T)` launches (argument.n + 255) / 256 blocks, where n is the parameter.
+LaunchSite over_arguments(LaunchSite site, const Mep& mep);
+
 }  // namespace kernelift

@@ -24,6 +24,18 @@ constexpr double kShareOfConfirmation = 0.15;
 
 std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
 
+/// Integer arguments that are no plain variables, with their parameters; the longest first.
+std::vector<std::pair<Expression, size_t>> computed_arguments(const Mep& mep, const LaunchSite& site) {
+  std::vector<std::pair<Expression, size_t>> computed;
+  for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
+    auto text = Expression::parse(site.argument_text[p]);
+    if (mep.parameters[p].is_integer() && text.ok() && !text->operands().empty() && !text->variables().empty())
+      computed.emplace_back(*text, p);
+  }
+  std::ranges::sort(computed, std::greater(), [](auto& one) { return std::pair(one.first.size(), one.second); });
+  return computed;
+}
+
 /// The site's expression over the kernel's parameters; nullopt: it uses something that the kernel is not given.
 /// A constant that is spelled as the block's size (`<<<(n + B - 1) / B, B>>>`) has the recorded one.
 std::optional<Expression> over_parameters(const Expression& expression, const Mep& mep, const LaunchSite& site,
@@ -43,9 +55,14 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
       if (name.starts_with(*text->as_variable() + "."))
         known.emplace(name, Expression::variable(argument(p) + name.substr(text->as_variable()->size())));
   }
-  for (auto& name : expression.variables())
-    if (!known.contains(name)) return std::nullopt;
-  return expression.substitute(known);
+  // What is passed as a whole is that argument, whatever it is computed from; the longest first.
+  Expression over = expression;
+  for (auto& [text, p] : computed_arguments(mep, site))
+    over = over.rewritten(
+        [&](auto& node) { return node == text ? std::optional(Expression::variable(argument(p))) : std::nullopt; });
+  for (auto& name : over.variables())
+    if (!known.contains(name) && !name.starts_with("arg.a")) return std::nullopt;
+  return over.substitute(known);
 }
 
 /// A grid with the members that it is computed from as the model's variables; as a number of blocks that is not known
@@ -240,8 +257,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
     auto holds = answer.premise->evaluate(recorded(instance));
     return !holds.ok() || *holds != 0;
   };
-  if (answer.kind == Kind::UnderPremise && !supposed && !mep_.instances.empty() &&
-      std::ranges::none_of(mep_.instances, may_hold))
+  if (answer.kind == Kind::UnderPremise && !mep_.instances.empty() && std::ranges::none_of(mep_.instances, may_hold))
     answer.kind = Kind::Refuted,
     answer.why = "its condition " + answer.premise->text(names()) + " holds for no recorded launch: " + answer.why;
   if (answer.kind != Kind::Refuted || !supposed) return answer;

@@ -116,7 +116,9 @@ std::vector<Size> sizes_of(int64_t recorded, int64_t before, int64_t after, std:
 
 class Planner {
  public:
-  Planner(const Mep& mep, const SizeQuestion& question) : mep_(mep), question_(question), random_(question.seed) {}
+  Planner(const Mep& mep, const SizeQuestion& question) : mep_(mep), question_(question), random_(question.seed) {
+    for (auto& site : mep.launches) sites_.push_back(over_arguments(site, mep));
+  }
 
   SizePlan plan() {
     plan_.seed = question_.seed;
@@ -125,7 +127,7 @@ class Planner {
     for (size_t i : smallest_first()) {
       if (planned == kMostSizedInstances) break;
       std::optional<HostLaunch> launch;
-      for (auto& site : mep_.launches)
+      for (auto& site : sites_)
         if (!launch) launch = as_launched(mep_, mep_.instances[i], site);
       if (!mep_.launches.empty()) why = "how many blocks it is launched with at other sizes is not known";
       if (launch && plan_instance(i, *launch)) ++planned;
@@ -310,6 +312,7 @@ class Planner {
 
   const Mep& mep_;
   const SizeQuestion& question_;
+  std::vector<LaunchSite> sites_;  ///< Of the application.
   std::mt19937_64 random_;
   SizePlan plan_;
 };

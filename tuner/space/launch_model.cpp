@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/model/knob/template_arguments.h"
+#include "core/model/launch_values.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -67,8 +68,9 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
   contradiction = "no launch of the kernel was found whose geometry is visible in the source";
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
-  for (auto& site : mep.launches) {
-    if (!site.spells_geometry()) continue;
+  for (auto& spelled : mep.launches) {
+    if (!spelled.spells_geometry()) continue;
+    const LaunchSite site = over_arguments(spelled, mep);
     LaunchModel model;
     model.knobs_ = knobs;
     bool consistent = !mep.instances.empty();

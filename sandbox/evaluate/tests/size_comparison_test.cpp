@@ -261,6 +261,39 @@ TEST_F(SizeComparisonTest, ATextIsNotRefutedByAGridThatMayNeverBeLaunched) {
   EXPECT_TRUE(answer.kind == Kind::NotKnown || answer.kind == Kind::UnderPremise) << answer.why;
 }
 
+TEST_F(SizeComparisonTest, WhatIsPassedAsAWholeIsThatArgumentWhateverItIsComputedFrom) {
+  mep_.launches = {site("(rows * columns + threads - 1) / threads", "threads", {"a", "b", "rows * columns"})};
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Proven);
+  mep_.launches = {site("(rows * columns + threads - 1) / threads", "threads", {"a", "b", "rows"})};
+  EXPECT_NE(with_block(kGuarded, 256).kind, Kind::Proven) << "it is not the argument";
+}
+
+TEST_F(SizeComparisonTest, AConditionThatNoRecordedLaunchFulfilsProvesNothingOfUnknownGrids) {
+  mep_.launches = {site("half", "128")};
+  auto& instance = mep_.instances[0];
+  const int32_t n = 1000;
+  instance.arguments.assign(20, {}), instance.parameters = {{0, 8}, {8, 8}, {16, 4}};
+  std::memcpy(&instance.arguments[16], &n, sizeof n);
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  Candidate candidate;
+  candidate.source =
+      "__global__ void twice(const float* x, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n || i == 700) out[i] = 2 * x[i];\n"
+      "}\n";
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  auto answer = comparison.answer(candidate);
+  EXPECT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  candidate.source =
+      "__global__ void twice(const float* x, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n && n < 100) out[i] = 2 * x[i];\n"
+      "}\n";
+  answer = comparison.answer(candidate);
+  EXPECT_EQ(answer.kind, Kind::NotKnown) << answer.why;
+  EXPECT_NE(answer.why.find("holds for no recorded launch"), answer.why.npos) << answer.why;
+}
+
 TEST_F(SizeComparisonTest, LaunchesOfKernelsThatShareTheTextCount) {
   mep_.sibling_launches.push_back(site("(count + 127) / 128 - 1", "128"));
   EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::UnderPremise);

@@ -173,6 +173,22 @@ TEST(SizePlan, AGridOfConstantsStaysWhereTheKernelsArgumentChanges) {
   for (auto& sized : plan.launches) EXPECT_EQ(sized.geometry.grid.x, 32u);
 }
 
+TEST(SizePlan, ASizeThatIsPassedAsAProductIsVariedAsAWhole) {
+  // k<<<(rows * columns + threads - 1) / threads, threads>>>(x, rows * columns, rows * columns / 2)
+  const Candidate candidate;
+  Mep mep = one_size();
+  mep.launches = {site("(rows * columns + threads - 1) / threads", "1", {"x", "rows * columns", "rows * columns / 2"})};
+  mep.launches[0].block[0] = "threads"_e;
+  const SizePlan plan = plan_sizes(mep, {candidate});
+  EXPECT_THAT(values_of(plan, "size"), Contains(4095));
+  for (auto& sized : plan.launches)
+    if (auto size = sized.size.values.find("size"); size != sized.size.values.end()) {
+      EXPECT_EQ(sized.geometry.grid.x, (size->second + 127) / 128);
+      if (auto half = sized.size.values.find("half"); half != sized.size.values.end())
+        EXPECT_EQ(half->second, size->second / 2);
+    }
+}
+
 TEST(SizePlan, AGridThatIsNotKnownLeavesTheRecordedSizes) {
   const Candidate candidate;
   Mep mep = one_size();

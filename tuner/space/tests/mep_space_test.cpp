@@ -138,6 +138,14 @@ std::string not_tried(const std::string& grid, const std::string& block, const c
   return said;
 }
 
+TEST(MepSpace, AGridOfAProductThatIsPassedFollowsTheBlock) {
+  // 16 blocks of 64 for 1000 = rows * columns.
+  Mep mep = mep_with("(rows * columns + 63) / 64", "64", 16, 64, 1000);
+  mep.launches[0].argument_text = {"data", "rows * columns"};
+  auto space = MepSpace::create(mep, parent("__global__ void k(int n) { int i = blockIdx.x * blockDim.x; }\n"));
+  EXPECT_THAT(space.blocks_left_alone(), testing::IsEmpty());
+}
+
 TEST(MepSpace, ReportsWhichBlockSizesAreNotTriedAndWhy) {
   using testing::StartsWith;
   EXPECT_EQ(not_tried("(n + 63) / 64", "64"), "");
