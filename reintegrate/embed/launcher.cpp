@@ -36,7 +36,6 @@ const char* const kHead =
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 
 #ifndef KERNELIFT_EMBED
@@ -114,7 +113,7 @@ const char* const kBodyModule = R"text(enum State { kUnknown = 0, kReady, kUnusa
 struct Module {
   static const int kDevices = 64;
   std::atomic<int> states[kDevices];  // One State per device.
-  std::mutex mutex;
+  std::atomic_flag preparing = ATOMIC_FLAG_INIT;
   const void* kernel;                 // A cudaKernel_t: valid in every context.
   void* library;
   bool loaded;
@@ -179,9 +178,20 @@ inline const void* load_library(Module& of) {
 @PREPARE@  return true;
 }
 
+// One thread prepares, others wait for it. A std::mutex would bring functions of the standard library with it that are
+// not inline.
+struct Preparing {
+  std::atomic_flag& flag;
+  explicit Preparing(std::atomic_flag& one) : flag(one) {
+    while (flag.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Preparing() { flag.clear(std::memory_order_release); }
+};
+
 // Prepares the kernel once per device, in relaxed capture mode: its calls must not break a capture in another thread.
 inline bool prepare(Module& of, int device, const Symbols& symbols) {
-  std::lock_guard<std::mutex> lock(of.mutex);
+  Preparing alone(of.preparing);
   int known = of.states[device].load(std::memory_order_relaxed);
   if (known != kUnknown) return known == kReady;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;

@@ -656,6 +656,15 @@ TEST_F(HostProofTest, EmbeddedCodeAddsItsLauncherAndNothingElse) {
   }
 }
 
+TEST_F(HostProofTest, ALauncherBringsNoFunctionsOfTheLibraryThatAreNotInline) {
+  if (!find_program("nvcc")) GTEST_SKIP() << "nvcc is not on PATH";
+  request.scan->units[0].headers = "toolkit";
+  auto patch = plan_embedded();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  auto proof = prove_host_half({request.mep, &*request.scan, *patch, {}});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+}
+
 /// Host code between launches that may throw, in a class template: which instance has the tuned code is decided as it
 /// runs.
 const char* const kInTemplate =
