@@ -59,6 +59,24 @@ size_t ranks_outside(size_t pairs, double miss) {
   return k;
 }
 
+/// Of the logarithms of the pairs' gains, each with each and with itself.
+std::vector<double> pairwise_averages(const AppTiming& timing) {
+  std::vector<double> gains, averages;
+  const double sign = timing.metric && timing.metric->better() == Metric::Better::Higher ? -1 : 1;
+  for (size_t i = 0; i < timing.after.size(); ++i) {
+    gains.push_back(sign * std::log(timing.before[i] / timing.after[i]));
+    for (size_t j = 0; j <= i; ++j) averages.push_back((gains[i] + gains[j]) / 2);
+  }
+  return averages;
+}
+
+/// False: however large the gains of all pairs to come, the interval of `most` pairs does not lie above the smallest.
+bool may_be_kept(const AppTiming& timing, const TrialOptions& options, int most, double miss) {
+  std::vector<double> averages = pairwise_averages(timing);
+  const size_t outside = std::max<size_t>(ranks_outside(static_cast<size_t>(most), miss), 1) - 1;
+  return outside >= averages.size() || at_rank(averages, outside) > std::log(options.smallest_gain);
+}
+
 }  // namespace
 
 TrialForecast forecast(const TrialOptions& options, const std::vector<AppRun>& runs) {
@@ -79,12 +97,7 @@ void summarise(AppTiming& timing, double miss) {
   timing.after_median = median(timing.after);
   size_t pairs = timing.after.size();
   if (pairs == 0) return;
-  std::vector<double> gains, averages;
-  const double sign = timing.metric && timing.metric->better() == Metric::Better::Higher ? -1 : 1;
-  for (size_t i = 0; i < pairs; ++i) {
-    gains.push_back(sign * std::log(timing.before[i] / timing.after[i]));
-    for (size_t j = 0; j <= i; ++j) averages.push_back((gains[i] + gains[j]) / 2);
-  }
+  std::vector<double> averages = pairwise_averages(timing);
   size_t outside = std::max<size_t>(ranks_outside(pairs, miss), 1) - 1;
   timing.low = std::exp(at_rank(averages, outside));
   timing.high = std::exp(at_rank(averages, averages.size() - 1 - outside));
@@ -120,10 +133,11 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
       summarise(timing, kMissEarly);
       if (timing.low > options.smallest_gain) break;
     }
+    const bool hopeless = pair >= kFewestToRefuse && !may_be_kept(timing, options, most, miss);
     bool refusable = early || pair == kFewestPairs || (over && pair >= kFewestToRefuse);
-    if (!last && !refusable) continue;
+    if (!last && !refusable && !hopeless) continue;
     summarise(timing, miss);
-    if (last || timing.high < options.smallest_gain) break;
+    if (last || hopeless || timing.high < options.smallest_gain) break;
   }
   return timing;
 }

@@ -88,7 +88,7 @@ TEST(AppTrial, TimesAsManyPairsAsTheTimeAllows) {
   TrialOptions options;
   options.time_limit = 99;
   EXPECT_EQ(decide(options, {1.00, 1.02, 0.98}, {1.01, 0.97, 0.99, 0.97}).after.size(), 50u);
-  EXPECT_EQ(decide({}, {0.100, 0.130, 0.075}, {0.128, 0.077, 0.102, 0.085}).after.size(), 200u);
+  EXPECT_EQ(decide({}, {0.100, 0.130, 0.075}, {0.125, 0.074, 0.099, 0.082}).after.size(), 200u);
   EXPECT_EQ(decide(options, {20.0, 20.4}, {19.0, 19.1}).after.size(), 6u);
 }
 
@@ -120,6 +120,14 @@ TEST(AppTrial, NeedsSixPairsToAcceptAGainAndThreeToRefuseItWhateverTheTimeLimit)
   options.time_limit = 0;
   EXPECT_EQ(decide(options, {1.0}, {0.5}).after.size(), 6u);
   EXPECT_EQ(decide(options, {1.0}, {1.1}).after.size(), 3u);
+}
+
+TEST(AppTrial, EndsOnceNoPairsToComeCouldMakeTheGainCertain) {
+  TrialOptions options;
+  options.time_limit = 0;  // Six pairs, and all of them would have to show a gain: the second does not.
+  EXPECT_EQ(decide(options, {1.02, 1.0, 1.02, 1.0, 1.0, 1.0}, {1.0}).after.size(), 3u);
+  options.time_limit = 120;  // One pair of sixty decides nothing.
+  EXPECT_GT(decide(options, {1.02, 1.02, 1.0, 1.02, 1.02, 1.02, 1.02}, {1.0}).after.size(), 6u);
 }
 
 TEST(AppTrial, FindsNoGainOnAMachineThatSlowsDown) {
