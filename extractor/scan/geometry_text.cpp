@@ -150,6 +150,13 @@ GeometryReader::GeometryReader(const ParsedUnit& unit, const FunctionDecl* funct
     : unit_(unit), assignments_(std::make_unique<Assignments>(function)) {}
 GeometryReader::~GeometryReader() = default;
 
+void GeometryReader::begin(const CallExpr* launch) {
+  launch_ = launch, passed_.clear();
+  for (auto* argument : launch->arguments())
+    if (auto* name = llvm::dyn_cast<DeclRefExpr>(bare(argument)))
+      if (auto* variable = llvm::dyn_cast<VarDecl>(name->getDecl())) passed_.insert(variable);
+}
+
 GeometryUse GeometryReader::integer(const Expr* expression) {
   GeometryUse use;
   if (!expression) return use;
@@ -353,8 +360,15 @@ GeometryReader::Read GeometryReader::read_variable(const VarDecl* variable, Geom
     return variable_named(constant_name(variable));
   }
   if (auto* given = assignments_->last(variable, -1, place_)) {
+    const bool passed = passed_.contains(variable) && assignments_->last(variable, -1, launch_) == given;
     At at(*this, given->place);
-    if (Read value = read(given->value, use, substitution, depth + 1)) return value;
+    GeometryUse names;
+    Read value = read(given->value, names, substitution, depth + 1);
+    const bool of_constants = !names.macros.empty() || !names.constants.empty() || !names.enumerators.empty();
+    if (value && (!passed || of_constants || value->as_constant())) {
+      use.add_names(names);
+      return value;
+    }
   }
   return variable_named(variable->getNameAsString());
 }

@@ -15,6 +15,7 @@
 #include "extractor/source/parsed_unit.h"
 
 namespace clang {
+class CallExpr;
 class Expr;
 class FunctionDecl;
 class Stmt;
@@ -56,6 +57,10 @@ class GeometryReader {
   GeometryReader(const ParsedUnit& unit, const clang::FunctionDecl* function);
   ~GeometryReader();
 
+  /// The launch whose geometry is read next. A variable that it passes to the kernel is named if it has the same value
+  /// where the geometry is computed, and not followed to what it was computed from, unless a constant is part of that.
+  void begin(const clang::CallExpr* launch);
+
   GeometryUse dim3(const clang::Expr* expression);
   GeometryUse integer(const clang::Expr* expression);
 
@@ -93,7 +98,9 @@ class GeometryReader {
 
   const ParsedUnit& unit_;
   std::unique_ptr<Assignments> assignments_;
-  const clang::Stmt* place_ = nullptr;  ///< The launch, or the assignment that is being followed.
+  const clang::CallExpr* launch_ = nullptr;
+  std::set<const clang::VarDecl*> passed_;  ///< By it.
+  const clang::Stmt* place_ = nullptr;      ///< The launch, or the assignment that is being followed.
 };
 
 }  // namespace kernelift::extractor

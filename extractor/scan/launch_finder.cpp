@@ -94,6 +94,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     FoundLaunch found;
     found.kernels = kernels_in(call->getCallee());
     found.named = llvm::dyn_cast<DeclRefExpr>(call->getCallee()->IgnoreParenImpCasts());
+    geometry_->begin(call);
     read_geometry(found, argument(config, 0), argument(config, 1), argument(config, 2));
     for (auto* one : call->arguments()) add_argument(found.site, one);
     found.site.kernel_range = range_of(call->getCallee());
@@ -110,6 +111,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     bool plain = name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel" || name == "hipLaunchKernel" ||
                  name == "hipLaunchCooperativeKernel";
     bool extended = name == "cudaLaunchKernelEx" || name == "cudaLaunchKernelExC";
+    if (plain || extended) geometry_->begin(call);
     if (plain && call->getNumArgs() >= 5) {
       FoundLaunch found;
       found.kernels = kernels_in(call->getArg(0));

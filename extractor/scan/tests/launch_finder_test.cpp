@@ -47,6 +47,28 @@ void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK,
   EXPECT_EQ(app.text(a.range), "k<<<grid, BLOCK>>>(n, x)");
 }
 
+TEST(LaunchFinder, NamesASizeThatTheKernelIsGivenWhateverItWasComputedFrom) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define TILE 64
+__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+int read();
+void a(int w, int h, float* x) { int n = w * h; const int blocks = (n + 255) / 256; k<<<blocks, 256>>>(x, n); }
+void b(int w, int h, float* x) { int n = w * h, blocks = n / 256; n = w; k<<<blocks, 256>>>(x, n); }
+void c(int w, float* x) { int n = w * TILE; k<<<n / TILE, TILE>>>(x, n); }
+void d(int w, float* x) { int threads = 128; k<<<w / threads, threads>>>(x, threads); }
+void e(float* x) { int n = read(); k<<<(n + 255) / 256, 256>>>(x, n); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 5u);
+  EXPECT_EQ(index.launches[0].grid[0], "(n + 255) / 256"_e);
+  EXPECT_EQ(index.launches[1].grid[0], "w * h / 256"_e) << "n is another one by then";
+  EXPECT_EQ(index.launches[2].grid[0], "w * TILE / TILE"_e) << "it changes with the constant";
+  EXPECT_EQ(index.launches[3].grid[0], "w / 128"_e);
+  EXPECT_EQ(index.launches[3].block[0], "128"_e) << "a number is known";
+  EXPECT_EQ(index.launches[4].grid[0], "(n + 255) / 256"_e);
+}
+
 TEST(LaunchFinder, LeavesGeometryEmptyThatIsAssignedInABranchOrByAnUnknownCall) {
   TestApp app;
   app.unit("a.cu", R"(
