@@ -283,19 +283,27 @@ void copy(const PackedArguments& arguments) {
 
 /// Element by element, with a bit of `bits` each.
 template <class T>
-void mix_group(T* to, const T* a, const T* b, u64 count, u64 bits) {
-  constexpr u64 kLanes = 4;
+void mix_group(u64 to, u64 a, u64 b, u64 count, u64 bits) {
+  constexpr u64 kLanes = sizeof(T) < sizeof(u32) ? 8 : 4;
   typedef T Lanes __attribute__((vector_size(kLanes * sizeof(T))));
-  constexpr Lanes kBits = {1, 2, 4, 8};
+  Lanes of_lane;
+  for (u64 lane = 0; lane < kLanes; ++lane) of_lane[lane] = static_cast<T>(T{1} << lane);
   u64 i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     Lanes one, other;  // Buffers may begin at any address.
-    std::memcpy(&one, a + i, sizeof one), std::memcpy(&other, b + i, sizeof other);
-    const auto mask = (Lanes)(((Lanes{} + static_cast<T>(bits >> i)) & kBits) == kBits);
+    std::memcpy(&one, at(a) + i * sizeof(T), sizeof one), std::memcpy(&other, at(b) + i * sizeof(T), sizeof other);
+    const auto mask = (Lanes)(((Lanes{} + static_cast<T>(bits >> i)) & of_lane) == of_lane);
     const Lanes chosen = (one & ~mask) | (other & mask);
-    std::memcpy(to + i, &chosen, sizeof chosen);
+    std::memcpy(reinterpret_cast<void*>(to + i * sizeof(T)), &chosen, sizeof chosen);
   }
-  for (; i < count; ++i) std::memcpy(to + i, (bits >> i & 1 ? b : a) + i, sizeof(T));
+  for (; i < count; ++i)
+    std::memcpy(reinterpret_cast<void*>(to + i * sizeof(T)), at(bits >> i & 1 ? b : a) + i * sizeof(T), sizeof(T));
+}
+
+/// The same of elements of other sizes.
+void mix_group(u64 to, u64 a, u64 b, u64 count, u64 bits, u64 stride) {
+  for (u64 i = 0; i < count; ++i)
+    std::memcpy(reinterpret_cast<void*>(to + i * stride), at(bits >> i & 1 ? b : a) + i * stride, stride);
 }
 
 void mix(const PackedArguments& arguments) {
@@ -305,17 +313,13 @@ void mix(const PackedArguments& arguments) {
   const u64 count = bytes / stride;
   for (u64 begin = 0; begin < count; begin += kGroup) {
     const u64 here = std::min(kGroup, count - begin), bits = draw_bits(seed, begin / kGroup), at = begin * stride;
-    if (stride == sizeof(u32))
-      mix_group(reinterpret_cast<u32*>(to + at), reinterpret_cast<const u32*>(a + at),
-                reinterpret_cast<const u32*>(b + at), here, bits);
-    else if (stride == sizeof(u64))
-      mix_group(reinterpret_cast<u64*>(to + at), reinterpret_cast<const u64*>(a + at),
-                reinterpret_cast<const u64*>(b + at), here, bits);
-    else
-      for (u64 i = 0; i < here; ++i) {
-        const u64 from = (bits >> i & 1 ? b : a) + at + i * stride;
-        std::memcpy(reinterpret_cast<void*>(to + at + i * stride), reinterpret_cast<const void*>(from), stride);
-      }
+    switch (stride) {
+      case sizeof(uint8_t): mix_group<uint8_t>(to + at, a + at, b + at, here, bits); break;
+      case sizeof(uint16_t): mix_group<uint16_t>(to + at, a + at, b + at, here, bits); break;
+      case sizeof(u32): mix_group<u32>(to + at, a + at, b + at, here, bits); break;
+      case sizeof(u64): mix_group<u64>(to + at, a + at, b + at, here, bits); break;
+      default: mix_group(to + at, a + at, b + at, here, bits, stride);
+    }
   }
   std::memcpy(reinterpret_cast<void*>(to + count * stride), reinterpret_cast<const void*>(a + count * stride),
               bytes - count * stride);

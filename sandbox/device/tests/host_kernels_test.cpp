@@ -95,7 +95,7 @@ TEST(HostKernels, FindTheFirstOfTheDifferencesOfALargeBufferAndCountThemAll) {
 
 TEST(HostKernels, MixElementsOfAnyWidthByTheirBits) {
   constexpr uint64_t kCount = 137, kSeed = 11;
-  for (uint64_t width : {1u, 4u, 8u, 12u}) {
+  for (uint64_t width : {1u, 2u, 4u, 8u, 12u}) {
     std::vector<std::byte> one(kCount * width, std::byte{1}), other(kCount * width, std::byte{2}), to(one.size() + 1);
     std::byte* into = &to[1];
     const uint64_t arguments[] = {reinterpret_cast<uint64_t>(into),
