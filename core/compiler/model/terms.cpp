@@ -16,6 +16,7 @@ using Kind = TermValue::Kind;
 
 constexpr int kDeepest = 100;      ///< Nesting of values.
 constexpr int kLargestTerm = 200;  ///< Nodes.
+constexpr int kMostWords = 20;     ///< Nodes of what does not determine a value.
 
 /// A function of its arguments alone: mathematics.
 bool is_pure(const llvm::CallBase& call) {
@@ -47,6 +48,9 @@ Expression ValueReader::add_term(TermValue value, Description description, unsig
     for (auto& term : model_.terms)
       if (term.repeats && term.value == value && std::ranges::equal(term.arguments, description.arguments))
         return Expression::variable(term.name);
+  // Words for people: what does not determine the value is compared with nothing.
+  if (!description.known && description.nodes > kMostWords && value.kind == Kind::Operation)
+    value = TermValue::opaque("the result of " + value.what), description.arguments.clear();
   std::string name = "term.t" + std::to_string(model_.terms.size() + 1);
   model_.terms.push_back({name, std::move(value), std::move(description.arguments), description.known, line});
   read_by_.push_back(std::move(description.read));

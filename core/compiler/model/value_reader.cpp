@@ -190,13 +190,33 @@ Expression ValueReader::as_unsigned(llvm::Value* value, const llvm::Loop* scope)
   return as_unsigned(evolution_.getSCEVAtScope(evolution_.getSCEV(value), scope), scope);
 }
 
+/// What `read` makes of the value where it is used in that loop, read once: each of a chain of values may use those
+/// before it several times. Nothing is kept of what a block's own unfinished condition went into.
+template <class Read>
+Expression ValueReader::once(Known& known, const void* value, const llvm::Loop* scope, Read read) {
+  const std::pair key(value, scope);
+  if (auto found = known.find(key); found != known.end()) return found->second;
+  const size_t before = unfinished_reads_;
+  Expression made = read();
+  if (unfinished_reads_ == before) known.try_emplace(key, made);
+  return made;
+}
+
 Expression ValueReader::integer(llvm::Value* value, const llvm::Loop* scope) {
   if (value->getType()->isIntegerTy(1)) return condition(value, scope);
-  if (!evolution_.isSCEVable(value->getType()) || value->getType()->isPointerTy()) return term(value, scope);
+  if (!evolution_.isSCEVable(value->getType()) || value->getType()->isPointerTy())
+    return once(integers_, value, scope, [&] { return term(value, scope); });
   return integer(evolution_.getSCEVAtScope(evolution_.getSCEV(value), scope), scope);
 }
 
 Expression ValueReader::integer(const llvm::SCEV* scev, const llvm::Loop* scope) {
+  return once(integers_, scev, scope, [&] {
+    Expression made = compute_integer(scev, scope);
+    return made.size() > kLargestExpression ? unknown_term("a long computation", 0) : made;
+  });
+}
+
+Expression ValueReader::compute_integer(const llvm::SCEV* scev, const llvm::Loop* scope) {
   auto fold = [&](Op op, bool is_unsigned = false) {
     auto operands = llvm::cast<llvm::SCEVNAryExpr>(scev)->operands();
     auto read = [&](const llvm::SCEV* operand) {
@@ -391,6 +411,15 @@ Expression ValueReader::comparison(llvm::ICmpInst& compare, const llvm::Loop* sc
 }
 
 Expression ValueReader::condition(llvm::Value* value, const llvm::Loop* scope) {
+  return once(conditions_, value, scope, [&] {
+    Expression made = compute_condition(value, scope);
+    return made.size() > kLargestExpression
+               ? Expression::binary(Op::NotEqual, unknown_term("a long condition", 0), number(0))
+               : made;
+  });
+}
+
+Expression ValueReader::compute_condition(llvm::Value* value, const llvm::Loop* scope) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return number(constant->isZero() ? 0 : 1);
   if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(value)) return comparison(*compare, scope);
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
@@ -530,9 +559,14 @@ Expression ValueReader::compute_reached(llvm::BasicBlock* block) {
 }
 
 Expression ValueReader::reached(llvm::BasicBlock* block) {
-  if (auto found = reached_.find(block); found != reached_.end()) return found->second;
+  if (auto found = reached_.find(block); found != reached_.end()) {
+    unfinished_reads_ += unfinished_.contains(block);
+    return found->second;
+  }
   reached_[block] = number(0);  // Ends the recursion in a cycle that is no loop.
+  unfinished_.insert(block);
   Expression computed = compute_reached(block);
+  unfinished_.erase(block);
   if (computed.size() > kLargestExpression)
     computed = Expression::binary(Op::NotEqual, unknown_term("a long condition", line_of(block->front())), number(0));
   return reached_[block] = computed;

@@ -2,6 +2,7 @@
 // blocks are reached. What is no such expression becomes a term of the model.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ScalarEvolution.h>
@@ -53,13 +54,20 @@ class ValueReader {
     size_t argument(const Expression& expression);  ///< Its number; a new one gets the next.
   };
 
+  /// Integers and conditions that were read, by value (or SCEV) and the loop in which they are used.
+  using Known = llvm::DenseMap<std::pair<const void*, const llvm::Loop*>, Expression>;
+  template <class Read>
+  Expression once(Known& known, const void* value, const llvm::Loop* scope, Read read);
+
   Expression integer(llvm::Value* value, const llvm::Loop* scope);
   Expression integer(const llvm::SCEV* scev, const llvm::Loop* scope);
+  Expression compute_integer(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression as_unsigned(llvm::Value* value, const llvm::Loop* scope);
   Expression as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope);
   bool is_not_negative(const Expression& value);
   Expression own_value(llvm::Value* value, const llvm::Loop* scope);
   Expression condition(llvm::Value* value, const llvm::Loop* scope);
+  Expression compute_condition(llvm::Value* value, const llvm::Loop* scope);
   std::optional<Expression> merged_value(llvm::PHINode& phi, const llvm::Loop* scope);
   Expression comparison(llvm::ICmpInst& compare, const llvm::Loop* scope);
   Expression edge(llvm::BasicBlock* from, llvm::BasicBlock* to);
@@ -84,6 +92,9 @@ class ValueReader {
   KernelModel& model_;
   llvm::DenseMap<const llvm::Loop*, std::string> counters_;
   llvm::DenseMap<llvm::BasicBlock*, Expression> reached_;
+  llvm::DenseSet<llvm::BasicBlock*> unfinished_;  ///< Whose conditions are being computed.
+  size_t unfinished_reads_ = 0;                   ///< How often one of those was asked for.
+  Known integers_, conditions_;
   llvm::DenseMap<const llvm::BasicBlock*, int64_t> order_;  ///< Places of blocks: each before those it leads to.
   llvm::DenseMap<llvm::Value*, size_t> objects_;
   std::vector<std::set<size_t>> read_by_;  ///< Objects that each term reads.

@@ -206,7 +206,10 @@ std::string to_text(const KernelModel& model, VariableNames names) {
   for (auto& barrier : model.barriers)
     text += at(barrier.line) + (barrier.of_warp ? "barrier of a warp" : "barrier") + condition(barrier.domain) + "\n";
   for (auto& term : model.terms) {
-    text += at(term.line) + term.name + " = " + to_text(term.value, term.arguments, names);
+    constexpr size_t kMost = 300;  // Characters of what a person is to read.
+    std::string made_of = to_text(term.value, term.arguments, names);
+    if (made_of.size() > kMost) made_of = made_of.substr(0, kMost) + " ...";
+    text += at(term.line) + term.name + " = " + made_of;
     if (term.value.kind == TermValue::Kind::Element) text += ", at byte " + shown(term.arguments[term.value.argument]);
     text += term.repeats ? "\n" : "  (changes during a launch)\n";
   }

@@ -324,6 +324,19 @@ TEST(KernelModelOfSource, AChainOfValuesThatAreNoExpressionsHasATermForEach) {
   EXPECT_LT(model.terms.size(), 100u);
 }
 
+TEST(KernelModelOfSource, StepsThatUseTheOneBeforeSeveralTimesAreReadOnce) {
+  // A bitonic sort within a warp: each step compares what the one before has left, and keeps one of two.
+  std::string steps;
+  for (int step = 0; step < 15; ++step) {
+    const std::string bit = std::to_string(step % 5);
+    steps += "{ int w = __shfl_xor_sync(~0u, v, 1 << " + bit + "); v = (v < w) == (threadIdx.x >> " + bit +
+             " & 1) ? w : v; }\n";
+  }
+  auto model = model_of("__global__ void k(int* x) { int v = x[threadIdx.x];\n" + steps + "x[threadIdx.x] = v; }");
+  EXPECT_EQ(model.accesses.size(), 2u);
+  EXPECT_LT(model.terms.size(), 200u);
+}
+
 TEST(KernelModelOfSource, ConditionsOfEarlyReturnsAreNotRepeated) {
   auto model = model_of(R"(__global__ void k(float* x, int n, int m, int p) {
   for (int a = 0; a < p; ++a) {
