@@ -20,7 +20,7 @@ long sysconf(int name) {
   return ((long (*)(int))dlsym(RTLD_NEXT, "sysconf"))(name);
 }
 C
-cc -shared -fPIC -o cores.so cores.c -ldl
+"$(command -v cc || command -v clang-22)" -shared -fPIC -o cores.so cores.c -ldl
 cat > app.cu <<'C'
 #include <cstdio>
 __global__ void scale(const float* x, float* y, int n) {
