@@ -277,8 +277,12 @@ void MepSpace::Builder::add_block_shape() {
     if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok())
       continue;
     made_.blocks_left_alone_.resize(told);
-    leave_block("block size", std::string("how many threads it has along ") + "xyz"[axis] +
-                                  " is not known before the program runs; a constant would be");
+    const bool several = std::ranges::any_of(mep_.instances, [&](auto& instance) {
+      return along(instance.geometry.block, axis) != along(mep_.instances[0].geometry.block, axis);
+    });
+    leave_block("block size", several ? std::string("the recorded launches have several along ") + "xyz"[axis]
+                                      : std::string("how many threads it has along ") + "xyz"[axis] +
+                                            " is not known before the program runs; a constant would be");
     std::erase_if(made_.rules_, [](auto& rule) { return rule.of_shape; });
     std::erase_if(parameters_, [](auto& parameter) {
       return std::find(std::begin(kBlockParameter), std::end(kBlockParameter), parameter.name) !=

@@ -146,6 +146,15 @@ TEST(MepSpace, AGridOfAProductThatIsPassedFollowsTheBlock) {
   EXPECT_THAT(space.blocks_left_alone(), testing::IsEmpty());
 }
 
+TEST(MepSpace, ABlockThatTheProgramChoosesAnewForEachLaunchIsLeftAlone) {
+  Mep mep = mep_with("(n + threads - 1) / threads", "threads", 16, 64, 1024);
+  mep.instances.push_back(mep.instances[0]);
+  mep.instances[1].geometry.block.x = 128, mep.instances[1].geometry.grid.x = 8;
+  auto space = MepSpace::create(mep, parent("__global__ void k(int n) { int i = blockIdx.x * blockDim.x; }\n"));
+  EXPECT_EQ(space.blocks_left_alone(),
+            std::vector<std::string>{"block size: the recorded launches have several along x"});
+}
+
 TEST(MepSpace, ReportsWhichBlockSizesAreNotTriedAndWhy) {
   using testing::StartsWith;
   EXPECT_EQ(not_tried("(n + 63) / 64", "64"), "");
