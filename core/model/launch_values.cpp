@@ -20,7 +20,7 @@ LaunchSite over_arguments(LaunchSite site, const Mep& mep) {
     if (size && size->as_variable()) known.insert(*size->as_variable());
   for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
     auto text = Expression::parse(site.argument_text[p]);
-    if (!mep.parameters[p].is_integer() || !text.ok()) continue;
+    if (!mep.parameters[p].is_index() || !text.ok()) continue;
     if (auto* name = text->as_variable()) known.insert(*name);
     else passed.emplace(p, *text);
   }
@@ -34,7 +34,7 @@ LaunchSite over_arguments(LaunchSite site, const Mep& mep) {
     for (auto one = passed.begin(); one != passed.end(); ++one)
       if (is_unknown(*one) && (next == passed.end() || one->second.size() < next->second.size())) next = one;
     if (next == passed.end()) return site;
-    const Expression is = next->second, by = Expression::variable("argument." + mep.parameters[next->first].name);
+    const Expression is = next->second, by = Expression::variable("argument.a" + std::to_string(next->first));
     auto put_in = [&](const Expression& expression) {
       return expression.rewritten([&](auto& node) { return node == is ? std::optional(by) : std::nullopt; });
     };

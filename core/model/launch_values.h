@@ -8,7 +8,7 @@ namespace kernelift {
 Bindings with_arguments(const Mep& mep, const MepInstance& instance, Bindings values);
 
 /// The site with a variable in the place of what is passed as an integer argument and computed from variables that are
-/// not: `k<<<(B * T + 255) / 256, 256>>>(x, B * T)` launches (argument.n + 255) / 256 blocks, where n is the parameter.
+/// not: `k<<<(B * T + 255) / 256, 256>>>(x, B * T)` launches (argument.a1 + 255) / 256 blocks.
 LaunchSite over_arguments(LaunchSite site, const Mep& mep);
 
 }  // namespace kernelift

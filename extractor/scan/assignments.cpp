@@ -93,6 +93,15 @@ const VariableAssignment* Assignments::last(const VarDecl* variable, int axis, c
   return found->value ? found : nullptr;
 }
 
+bool Assignments::may_change(const VarDecl* variable, const Stmt* from, const Stmt* to) const {
+  auto given = given_.find(variable->getCanonicalDecl());
+  auto first = positions_.find(from), then = positions_.find(to);
+  if (from == to || given == given_.end() || first == positions_.end() || then == positions_.end()) return false;
+  return std::ranges::any_of(given->second, [&](auto& one) {
+    return has_labels_ || may_come_between(positions_.at(one.place), first->second, then->second);
+  });
+}
+
 const std::vector<const Expr*>* Assignments::field(const VarDecl* record, const std::string& name) const {
   auto found = fields_.find({record->getCanonicalDecl(), name});
   return found == fields_.end() ? nullptr : &found->second;

@@ -30,6 +30,8 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
 
   /// The assignment to `variable`, or to that axis of it, that reaches `place`; null if it depends on the path taken.
   const VariableAssignment* last(const clang::VarDecl* variable, int axis, const clang::Stmt* place) const;
+  /// Whether the variable may be assigned on a way from one statement to the other.
+  bool may_change(const clang::VarDecl* variable, const clang::Stmt* from, const clang::Stmt* to) const;
   /// All values assigned to `record.name`; null for a value that could not be followed, or an assignment to a part.
   const std::vector<const clang::Expr*>* field(const clang::VarDecl* record, const std::string& name) const;
 

@@ -152,6 +152,7 @@ GeometryReader::~GeometryReader() = default;
 
 void GeometryReader::begin(const CallExpr* launch) {
   launch_ = launch, passed_.clear();
+  if (!llvm::isa<CUDAKernelCallExpr>(launch)) return;  // Others pass an array of arguments.
   for (auto* argument : launch->arguments())
     if (auto* name = llvm::dyn_cast<DeclRefExpr>(bare(argument)))
       if (auto* variable = llvm::dyn_cast<VarDecl>(name->getDecl())) passed_.insert(variable);
@@ -365,11 +366,14 @@ GeometryReader::Read GeometryReader::read_variable(const VarDecl* variable, Geom
     GeometryUse names;
     Read value = read(given->value, names, substitution, depth + 1);
     const bool of_constants = !names.macros.empty() || !names.constants.empty() || !names.enumerators.empty();
-    if (value && (!passed || of_constants || value->as_constant())) {
-      use.add_names(names);
-      return value;
-    }
+    use.add_names(names);
+    auto is_passed = [&](const std::string& name) {
+      return std::ranges::any_of(passed_, [&](auto* one) { return one->getNameAsString() == name; });
+    };
+    if (value && (!passed || of_constants || std::ranges::all_of(value->variables(), is_passed))) return value;
   }
+  // A name stands for the value at the launch.
+  if (launch_ && assignments_->may_change(variable, place_, launch_)) return std::nullopt;
   return variable_named(variable->getNameAsString());
 }
 

@@ -58,7 +58,8 @@ class GeometryReader {
   ~GeometryReader();
 
   /// The launch whose geometry is read next. A variable that it passes to the kernel is named if it has the same value
-  /// where the geometry is computed, and not followed to what it was computed from, unless a constant is part of that.
+  /// where the geometry is computed, and not followed to what it was computed from, if that is neither a constant nor
+  /// passed, too.
   void begin(const clang::CallExpr* launch);
 
   GeometryUse dim3(const clang::Expr* expression);

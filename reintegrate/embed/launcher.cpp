@@ -29,6 +29,9 @@ const char* const kHead =
 // by kernel<<<...>>>(...) again.
 #pragma once
 #include <cuda_runtime.h>
+#ifdef __unix__
+#include <sched.h>
+#endif
 
 #include <atomic>
 #include <cstddef>
@@ -184,6 +187,9 @@ struct Preparing {
   std::atomic_flag& flag;
   explicit Preparing(std::atomic_flag& one) : flag(one) {
     while (flag.test_and_set(std::memory_order_acquire)) {
+#ifdef __unix__
+      (void)sched_yield();
+#endif
     }
   }
   ~Preparing() { flag.clear(std::memory_order_release); }

@@ -29,7 +29,7 @@ std::vector<std::pair<Expression, size_t>> computed_arguments(const Mep& mep, co
   std::vector<std::pair<Expression, size_t>> computed;
   for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
     auto text = Expression::parse(site.argument_text[p]);
-    if (mep.parameters[p].is_integer() && text.ok() && !text->operands().empty() && !text->variables().empty())
+    if (mep.parameters[p].is_index() && text.ok() && !text->operands().empty() && !text->variables().empty())
       computed.emplace_back(*text, p);
   }
   std::ranges::sort(computed, std::greater(), [](auto& one) { return std::pair(one.first.size(), one.second); });
@@ -47,7 +47,7 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
       known.emplace(*name, Expression::constant(along(block, axis)));
   for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
     auto text = Expression::parse(site.argument_text[p]);
-    if (mep.parameters[p].is_integer() && text.ok() && text->as_variable())
+    if (mep.parameters[p].is_index() && text.ok() && text->as_variable())
       known.emplace(*text->as_variable(), Expression::variable(argument(p)));
     // `view.n` of a structure is known by its path until a model tells where that lies.
     if (mep.parameters[p].record.empty() || !text.ok() || !text->as_variable()) continue;
@@ -55,13 +55,19 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
       if (name.starts_with(*text->as_variable() + "."))
         known.emplace(name, Expression::variable(argument(p) + name.substr(text->as_variable()->size())));
   }
+  auto is_known = [&](const std::string& name) { return known.contains(name); };
+  if (std::ranges::all_of(expression.variables(), is_known)) return expression.substitute(known);
   // What is passed as a whole is that argument, whatever it is computed from; the longest first.
   Expression over = expression;
-  for (auto& [text, p] : computed_arguments(mep, site))
+  std::map<std::string, Expression> whole;
+  for (auto& [text, p] : computed_arguments(mep, site)) {
+    const std::string name = "argument.a" + std::to_string(p);
     over = over.rewritten(
-        [&](auto& node) { return node == text ? std::optional(Expression::variable(argument(p))) : std::nullopt; });
-  for (auto& name : over.variables())
-    if (!known.contains(name) && !name.starts_with("arg.a")) return std::nullopt;
+        [&](auto& node) { return node == text ? std::optional(Expression::variable(name)) : std::nullopt; });
+    whole.emplace(name, Expression::variable(argument(p)));
+  }
+  known.merge(whole);
+  if (!std::ranges::all_of(over.variables(), is_known)) return std::nullopt;
   return over.substitute(known);
 }
 
@@ -260,6 +266,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   if (answer.kind == Kind::UnderPremise && !mep_.instances.empty() && std::ranges::none_of(mep_.instances, may_hold))
     answer.kind = Kind::Refuted,
     answer.why = "its condition " + answer.premise->text(names()) + " holds for no recorded launch: " + answer.why;
+  if (answer.kind == Kind::Refuted) answer.premise.reset();
   if (answer.kind != Kind::Refuted || !supposed) return answer;
   answer.why = "how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why;
   if (!launched_otherwise) answer.kind = Kind::NotKnown, answer.example.clear();

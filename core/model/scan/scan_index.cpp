@@ -55,6 +55,12 @@ bool ScannedParameter::is_integer() const {
   return !scalar.empty() && scalar.find("float") == scalar.npos && scalar.find("double") == scalar.npos;
 }
 
+bool ScannedParameter::is_index() const {
+  const bool narrow =
+      scalar.find("bool") != scalar.npos || scalar.find("char") != scalar.npos || scalar.find("short") != scalar.npos;
+  return is_integer() && !narrow;
+}
+
 // Outside the unnamed namespace, so that list_to_json() finds them by their arguments.
 static Json to_json(const ScannedRecord& record) {
   Json pointers = Json::array();

@@ -32,6 +32,7 @@ struct ScannedParameter {
   uint64_t lambda_bytes = 0;
 
   bool is_integer() const;
+  bool is_index() const;  ///< An integer of 32 bits or more: what the host passes is not cut off.
   bool is_unsigned() const { return scalar.find("unsigned") != scalar.npos; }
 };
 

@@ -73,11 +73,11 @@ bool Taking::wait(CudaKernel& kernel, const std::string& what, CUcontext context
             "the kernel had not ended within " + std::to_string(patience.count() / 1'000'000'000) +
                 " s: it waits for the application, or needs a longer --patience");
   // Each cost as long as the patience, and may be one that waits for what the application does next.
-  kernel.given_up = true;
   std::lock_guard lock(mutex_);
+  if (!kernel.given_up.exchange(true)) archive_.omit(kernel.key, "so no more images of it are taken");
   if (++endless_ < kMostEndless) return false;
   archive_.omit("everything from " + what,
-                "so it was with " + std::to_string(endless_) + " launches; no more images are taken");
+                "so it was " + std::to_string(endless_) + " times in a row; no more images are taken");
   off_ = true;
   return false;
 }
@@ -97,7 +97,7 @@ bool Taking::after(CudaKernel& kernel, CapturedInstance& instance, CUcontext con
     return false;
   }
   std::lock_guard lock(mutex_);
-  abandoned_in_a_row_ = kernel.abandoned_in_a_row = 0;
+  abandoned_in_a_row_ = kernel.abandoned_in_a_row = endless_ = 0;
   return true;
 }
 

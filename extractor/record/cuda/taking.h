@@ -60,7 +60,7 @@ class Taking {
   Archive& archive_;
   std::mutex& mutex_;
   int abandoned_in_a_row_ = 0;  ///< Of whatever kernel; under the lock.
-  int endless_ = 0;             ///< Launches that did not end within the patience; under the lock.
+  int endless_ = 0;             ///< Launches in a row that did not end within the patience; under the lock.
   std::atomic<bool> off_{false};
 };
 

@@ -52,15 +52,27 @@ TEST(LaunchFinder, NamesASizeThatTheKernelIsGivenWhateverItWasComputedFrom) {
   app.unit("a.cu", R"(
 #define TILE 64
 __global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+__global__ void l(float* x, int a, int b, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
 int read();
 void a(int w, int h, float* x) { int n = w * h; const int blocks = (n + 255) / 256; k<<<blocks, 256>>>(x, n); }
 void b(int w, int h, float* x) { int n = w * h, blocks = n / 256; n = w; k<<<blocks, 256>>>(x, n); }
 void c(int w, float* x) { int n = w * TILE; k<<<n / TILE, TILE>>>(x, n); }
 void d(int w, float* x) { int threads = 128; k<<<w / threads, threads>>>(x, threads); }
 void e(float* x) { int n = read(); k<<<(n + 255) / 256, 256>>>(x, n); }
+void f(int w, int h, float* x) { int n = w * h; l<<<(n + 255) / 256, 256>>>(x, w, h, n); }
+void g(int n, float* x) { int blocks = (n + 255) / 256; l<<<blocks, 256>>>(x, n, blocks, 0); }
+void h(int w, int n, float* x) { dim3 grid((w * n + 255) / 256); while (w > 1) { k<<<grid, 256>>>(x, w * n); w /= 2; } }
+void i(float* x) { int n = read(), blocks = n / 256; n = read(); k<<<blocks, 256>>>(x, n); }
+void j(float* x) { for (int n = read(); n > 1;) { int blocks = n / 256; n /= 2; k<<<blocks, 256>>>(x, n); } }
+void m(int n, float* x, void** args) { size_t bytes = n * 4; cudaLaunchKernel((void*)k, n / 256, 256, args, bytes, 0); }
 )");
   auto index = app.scan();
-  ASSERT_EQ(index.launches.size(), 5u);
+  ASSERT_EQ(index.launches.size(), 11u);
+  EXPECT_EQ(index.launches[5].grid[0], "(w * h + 255) / 256"_e) << "these are given, too";
+  EXPECT_EQ(index.launches[6].grid[0], "(n + 255) / 256"_e);
+  EXPECT_EQ(index.launches[7].grid[0], std::nullopt) << "w is another one by then";
+  for (int changed : {8, 9}) EXPECT_EQ(index.launches[changed].grid[0], "blocks"_e) << "n is another one by then";
+  EXPECT_EQ(index.launches[10].shared, "n * 4"_e);
   EXPECT_EQ(index.launches[0].grid[0], "(n + 255) / 256"_e);
   EXPECT_EQ(index.launches[1].grid[0], "w * h / 256"_e) << "n is another one by then";
   EXPECT_EQ(index.launches[2].grid[0], "w * TILE / TILE"_e) << "it changes with the constant";

@@ -266,6 +266,8 @@ TEST_F(SizeComparisonTest, WhatIsPassedAsAWholeIsThatArgumentWhateverItIsCompute
   EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Proven);
   mep_.launches = {site("(rows * columns + threads - 1) / threads", "threads", {"a", "b", "rows"})};
   EXPECT_NE(with_block(kGuarded, 256).kind, Kind::Proven) << "it is not the argument";
+  mep_.launches = {site("(arg.a2 + 127) / 128", "128", {"a", "b", "rows"})};
+  EXPECT_NE(with_block(kGuarded, 256).kind, Kind::Proven) << "it is the host's own";
 }
 
 TEST_F(SizeComparisonTest, AConditionThatNoRecordedLaunchFulfilsProvesNothingOfUnknownGrids) {
@@ -292,6 +294,7 @@ TEST_F(SizeComparisonTest, AConditionThatNoRecordedLaunchFulfilsProvesNothingOfU
   answer = comparison.answer(candidate);
   EXPECT_EQ(answer.kind, Kind::NotKnown) << answer.why;
   EXPECT_NE(answer.why.find("holds for no recorded launch"), answer.why.npos) << answer.why;
+  EXPECT_FALSE(answer.premise) << "no guard is made of it";
 }
 
 TEST_F(SizeComparisonTest, LaunchesOfKernelsThatShareTheTextCount) {
