@@ -53,9 +53,8 @@ TrialForecast forecast(const TrialOptions& options, const std::vector<AppRun>& r
 void summarise(AppTiming& timing, double miss = 0.025);
 
 /// Runs both builds in alternation until an interim look is decisive, until no pairs to come can make the gain certain,
-/// or until pairs or time run out. `install(true)`
-/// puts the patched build in its place, `run` runs the application, `progress` is called after
-/// each pair with the largest number of pairs that there will be.
+/// or until pairs or time run out. `install(true)` puts the patched build in its place, `run` runs the application,
+/// `progress` is called after each pair with the largest number of pairs that there will be.
 Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::function<Status(bool patched)>& install,
                                       const std::function<Result<AppRun>()>& run,
                                       const std::function<void(const AppTiming&, int most)>& progress);

@@ -24,18 +24,6 @@ constexpr double kShareOfConfirmation = 0.15;
 
 std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
 
-/// Integer arguments that are no plain variables, with their parameters; the longest first.
-std::vector<std::pair<Expression, size_t>> computed_arguments(const Mep& mep, const LaunchSite& site) {
-  std::vector<std::pair<Expression, size_t>> computed;
-  for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
-    auto text = Expression::parse(site.argument_text[p]);
-    if (mep.parameters[p].is_index() && text.ok() && !text->operands().empty() && !text->variables().empty())
-      computed.emplace_back(*text, p);
-  }
-  std::ranges::sort(computed, std::greater(), [](auto& one) { return std::pair(one.first.size(), one.second); });
-  return computed;
-}
-
 /// The site's expression over the kernel's parameters; nullopt: it uses something that the kernel is not given.
 /// A constant that is spelled as the block's size (`<<<(n + B - 1) / B, B>>>`) has the recorded one.
 std::optional<Expression> over_parameters(const Expression& expression, const Mep& mep, const LaunchSite& site,
@@ -45,10 +33,13 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
   for (int axis = 0; axis < 3; ++axis)
     if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
       known.emplace(*name, Expression::constant(along(block, axis)));
+  std::vector<std::pair<Expression, size_t>> computed;  // Arguments that are no plain variables.
   for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
     auto text = Expression::parse(site.argument_text[p]);
-    if (mep.parameters[p].is_index() && text.ok() && text->as_variable())
-      known.emplace(*text->as_variable(), Expression::variable(argument(p)));
+    if (mep.parameters[p].is_index() && text.ok()) {
+      if (text->as_variable()) known.emplace(*text->as_variable(), Expression::variable(argument(p)));
+      else if (!text->variables().empty()) computed.emplace_back(*text, p);
+    }
     // `view.n` of a structure is known by its path until a model tells where that lies.
     if (mep.parameters[p].record.empty() || !text.ok() || !text->as_variable()) continue;
     for (auto& name : expression.variables())
@@ -58,9 +49,10 @@ std::optional<Expression> over_parameters(const Expression& expression, const Me
   auto is_known = [&](const std::string& name) { return known.contains(name); };
   if (std::ranges::all_of(expression.variables(), is_known)) return expression.substitute(known);
   // What is passed as a whole is that argument, whatever it is computed from; the longest first.
+  std::ranges::sort(computed, std::greater(), [](auto& one) { return std::pair(one.first.size(), one.second); });
   Expression over = expression;
   std::map<std::string, Expression> whole;
-  for (auto& [text, p] : computed_arguments(mep, site)) {
+  for (auto& [text, p] : computed) {
     const std::string name = "argument.a" + std::to_string(p);
     over = over.rewritten(
         [&](auto& node) { return node == text ? std::optional(Expression::variable(name)) : std::nullopt; });

@@ -193,7 +193,7 @@ TEST_F(TunerTest, KeepsToItsTimeBudget) {
     RunStore run = std::move(*RunStore::create(file_, meta()));
     FakeTime time;
     TimedEvaluator evaluator(time, one.costs, landscape);
-    options_.seconds = one.seconds, options_.clock = time.clock(), options_.started = time.now();
+    begin(one.seconds, time);
     time.pass(one.start_up);
     auto report = tune_into(run, evaluator);
     ASSERT_TRUE(report.ok()) << report.error().message;
@@ -212,7 +212,7 @@ TEST_F(TunerTest, ReservesNoMoreTimeThanConfirmingCosts) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 0.1, .confirmation = 0.1}, landscape);
-  options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
+  begin(60, time);
   ASSERT_TRUE(tune_into(run, evaluator).ok());
   EXPECT_GE(evaluator.last_submitted, 0.9 * options_.seconds) << "at most 5 % more are for reducing the leader";
   EXPECT_GE(evaluator.confirmed, 3u) << "cheap confirmations of further finalists";
@@ -223,7 +223,7 @@ TEST_F(TunerTest, SearchesOnWhileThereIsNoFinalist) {
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 1, .calibration = 3, .confirmation = 6},
                            [](const Candidate&) { return fake_ok(0.9); });
-  options_.seconds = 40, options_.clock = time.clock(), options_.started = time.now();
+  begin(40, time);
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GE(evaluator.last_submitted, 0.8 * options_.seconds);
@@ -257,7 +257,7 @@ TEST_F(TunerTest, ReservesTimeToConfirmHopefuls) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 1, .calibration = 6, .confirmation = 8}, hidden_by_noise);
-  options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
+  begin(60, time);
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GE(evaluator.confirmed, 1u);
@@ -270,7 +270,7 @@ TEST_F(TunerTest, ReservesTimeToConfirmAWinnerInAShortRun) {
   FakeTime time;
   // As if a slow compiler built each finalist first: a confirmation cannot be shortened.
   TimedEvaluator evaluator(time, {.evaluation = 0.3, .calibration = 0, .confirmation = 5, .least = 0.95}, landscape);
-  options_.seconds = 11, options_.clock = time.clock(), options_.started = time.now();
+  begin(11, time);
   std::vector<std::unique_ptr<Proposer>> only_params;
   only_params.push_back(std::make_unique<ParameterProposer>(mep_.mep, "random", 1));
   auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(only_params), options_);
@@ -287,7 +287,7 @@ TEST_F(TunerTest, SearchesForAPatchIfOnlyARecipeWins) {
     TimedEvaluator evaluator(
         time, {.evaluation = 0.3, .calibration = 3, .confirmation = 10, .least = 0.9},
         [](const Candidate& candidate) { return fake_ok(candidate.recipe.is_default() ? 0.9 : 1.2); });
-    options_.seconds = 24, options_.clock = time.clock(), options_.started = time.now(),
+    begin(24, time);
     options_.recipes_apply = recipes_apply;
     EXPECT_TRUE(tune_into(run, evaluator).ok());
     return evaluator.last_submitted / options_.seconds;
@@ -302,7 +302,7 @@ TEST_F(TunerTest, ReservesTheAdditionalCostOfTheFirstConfirmation) {
   // As for a kernel with short launches and large buffers, whose inputs take long to perturb.
   TimedEvaluator evaluator(time, {.evaluation = 0.5, .calibration = 4, .confirmation = 1, .least = 0.9, .first = 12},
                            landscape);
-  options_.seconds = 30, options_.clock = time.clock(), options_.started = time.now();
+  begin(30, time);
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->unconfirmed, "");
@@ -314,7 +314,7 @@ TEST_F(TunerTest, SearchesOnIfConfirmingTookLessThanWasKeptForIt) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 1, .confirmation = 0.5, .told = 10}, landscape);
-  options_.seconds = 100, options_.clock = time.clock(), options_.started = time.now();
+  begin(100, time);
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->stopped_by, "time");
@@ -334,7 +334,7 @@ TEST_F(TunerTest, ReservesMoreIfScreeningAWinnerTookLong) {
                              verdict.evaluate_seconds = 5.5, verdict.compile_seconds = 0.5;
                              return verdict;
                            });
-  options_.seconds = 60, options_.clock = time.clock(), options_.started = time.now();
+  begin(60, time);
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->unconfirmed, "");
@@ -403,7 +403,7 @@ TEST_F(TunerTest, StoresVerdictsThatAreReadyWhenTheSearchEnds) {
     TimedEvaluator evaluator(time, {.evaluation = 7, .calibration = 0.1, .confirmation = 0.5},
                              [&](const Candidate&) { return fake_ok(++submitted < 3 ? 1.0 : 1.5); });
     evaluator.screens = screens;
-    options_.seconds = 20, options_.clock = time.clock(), options_.started = time.now();
+    begin(20, time);
     auto report = tune_into(run, evaluator);
     EXPECT_TRUE(report.ok()) << report.error().message;
     EXPECT_GT(evaluator.abandoned, 0u);
@@ -420,7 +420,7 @@ TEST_F(TunerTest, ReportsThatTheTimeWasTooShortToConfirm) {
   RunStore run = std::move(*RunStore::create(file_, meta()));
   FakeTime time;
   TimedEvaluator evaluator(time, {.evaluation = 0.1, .calibration = 5, .confirmation = 10}, landscape);
-  options_.seconds = 4, options_.clock = time.clock(), options_.started = time.now();
+  begin(4, time);
   auto report = tune_into(run, evaluator);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_LE(time.seconds(), options_.seconds);

@@ -560,16 +560,16 @@ Expression ValueReader::compute_reached(llvm::BasicBlock* block) {
 
 Expression ValueReader::reached(llvm::BasicBlock* block) {
   if (auto found = reached_.find(block); found != reached_.end()) {
-    unfinished_reads_ += unfinished_.contains(block);
-    return found->second;
+    if (found->second) return *found->second;
+    ++unfinished_reads_;
+    return number(0);  // Ends the recursion in a cycle that is no loop.
   }
-  reached_[block] = number(0);  // Ends the recursion in a cycle that is no loop.
-  unfinished_.insert(block);
+  reached_[block] = std::nullopt;
   Expression computed = compute_reached(block);
-  unfinished_.erase(block);
   if (computed.size() > kLargestExpression)
     computed = Expression::binary(Op::NotEqual, unknown_term("a long condition", line_of(block->front())), number(0));
-  return reached_[block] = computed;
+  reached_[block] = computed;
+  return computed;
 }
 
 }  // namespace kernelift

@@ -2,7 +2,6 @@
 // blocks are reached. What is no such expression becomes a term of the model.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ScalarEvolution.h>
@@ -91,9 +90,8 @@ class ValueReader {
   llvm::PostDominatorTree& postdominators_;
   KernelModel& model_;
   llvm::DenseMap<const llvm::Loop*, std::string> counters_;
-  llvm::DenseMap<llvm::BasicBlock*, Expression> reached_;
-  llvm::DenseSet<llvm::BasicBlock*> unfinished_;  ///< Whose conditions are being computed.
-  size_t unfinished_reads_ = 0;                   ///< How often one of those was asked for.
+  llvm::DenseMap<llvm::BasicBlock*, std::optional<Expression>> reached_;  ///< nullopt: being computed.
+  size_t unfinished_reads_ = 0;                                           ///< How often one of those was asked for.
   Known integers_, conditions_;
   llvm::DenseMap<const llvm::BasicBlock*, int64_t> order_;  ///< Places of blocks: each before those it leads to.
   llvm::DenseMap<llvm::Value*, size_t> objects_;

@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/shown/outside_text.h"
+
 namespace kernelift {
 namespace {
 
@@ -207,9 +209,7 @@ std::string to_text(const KernelModel& model, VariableNames names) {
     text += at(barrier.line) + (barrier.of_warp ? "barrier of a warp" : "barrier") + condition(barrier.domain) + "\n";
   for (auto& term : model.terms) {
     constexpr size_t kMost = 300;  // Characters of what a person is to read.
-    std::string made_of = to_text(term.value, term.arguments, names);
-    if (made_of.size() > kMost) made_of = made_of.substr(0, kMost) + " ...";
-    text += at(term.line) + term.name + " = " + made_of;
+    text += at(term.line) + term.name + " = " + shown_line(to_text(term.value, term.arguments, names), kMost);
     if (term.value.kind == TermValue::Kind::Element) text += ", at byte " + shown(term.arguments[term.value.argument]);
     text += term.repeats ? "\n" : "  (changes during a launch)\n";
   }

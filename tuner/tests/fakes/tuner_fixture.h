@@ -6,6 +6,7 @@
 #include "tuner/compiler/pass_proposer.h"
 #include "tuner/space/parameter_proposer.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
+#include "tuner/tests/fakes/fake_time.h"
 #include "tuner/tests/fakes/mep_folder.h"
 #include "tuner/tuner.h"
 
@@ -40,6 +41,10 @@ class TunerTest : public testing::Test {
     all.push_back(std::make_unique<FlagProposer>("portfolio", 1));
     all.push_back(std::make_unique<PassProposer>(1));
     return all;
+  }
+  /// The search is given these seconds of that time, from now on.
+  void begin(double seconds, FakeTime& time) {
+    options_.seconds = seconds, options_.clock = time.clock(), options_.started = time.now();
   }
   Result<TuneReport> tune_into(RunStore& run, Evaluator& evaluator) {
     return tune(mep_.mep, mep_.folder.path(), evaluator, run, proposers(), options_);
