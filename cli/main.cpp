@@ -144,5 +144,6 @@ int main(int argc, char** argv) {
   if (kernelift::is_wrapper_name(argv[0]))
     return kernelift::wrapper_main(argc, argv, kernelift::sandbox::make_cpu_image);
   kernelift::keep_secrets_of_environment();
+  kernelift::raise_descriptor_limit();
   return run(argc, argv);
 }

@@ -73,6 +73,7 @@ class CandidateTrials {
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<PatchVariant> best, next());
       if (!best) break;
+      if (!inspect(*best)) continue;
       KERNELIFT_ASSIGN(bool finished, prove(*best));
       if (finished) break;
     }
@@ -94,6 +95,7 @@ class CandidateTrials {
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<PatchVariant> best, next());
       if (!best) return no_patch_error();
+      if (!inspect(*best)) continue;
       KERNELIFT_ASSIGN(bool fits, plan(*best));
       if (!fits) continue;
       KernelChange change = offer_.request;
@@ -332,6 +334,24 @@ class CandidateTrials {
     drop_needless_choices();
     if (added > 0) return;
     pass_over({variant.trial.id, screened, why_not(variant.trial)});
+  }
+
+  /// False: the GPU vendor's tools report what they do not report of the original, and the candidate is dropped.
+  bool inspect(PatchVariant& variant) {
+    std::optional<Verdict>& confirmed = variant.trial.confirmed;
+    if (!offer_.inspect || !confirmed || confirmed->sanitized) return true;
+    const std::string name = label(variant);
+    say("running " + name + " under compute-sanitizer");
+    auto verdict = offer_.inspect(variant.trial, variant.embedded ? BuiltBy::Clang : BuiltBy::Application);
+    if (!verdict.ok()) {
+      say(name + " could not be run under compute-sanitizer: " + verdict.error().message);
+      return true;
+    }
+    confirmed = std::move(*verdict);
+    if (confirmed->ok()) return true;
+    std::erase_if(variants_, [&](auto& other) { return other.trial.id == variant.trial.id; });
+    pass_over({variant.trial.id, name, confirmed->text()});
+    return false;
   }
 
   /// Why no variant of a confirmed candidate promises a gain.

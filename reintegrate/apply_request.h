@@ -3,6 +3,7 @@
 // the capture.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "core/model/capture.h"
@@ -16,6 +17,10 @@ enum class Embedding { Never, Auto, Only };
 /// Parses the value of `--embed` for a device. On the CPU device "auto" means never and "only" is a usage Error, as is
 /// any other word.
 Result<Embedding> embedding_on(const std::string& device, const std::string& asked);
+
+/// The verdict on a confirmed candidate with what the GPU vendor's tools report of it (Verdict::sanitized), as
+/// `built_by` builds it. An Error says nothing about the candidate.
+using Inspect = std::function<Result<Verdict>(const tuner::RunTrial&, BuiltBy built_by)>;
 
 /// A kernel's share of the application's run time when it was recorded.
 struct KernelShare {
@@ -47,6 +52,7 @@ struct RunOffer {
   std::optional<tuner::RunTrial> compiler_gain;
   Embedding embedding = Embedding::Auto;
   MakeEmbedded make_embedded;     ///< Empty: nothing can be embedded here.
+  Inspect inspect = {};           ///< Empty: no such tool is installed, or the device is no GPU.
   JudgeOthers judge_others = {};  ///< Empty: the effect on other kernels shows only in the application's timing.
 };
 

@@ -20,6 +20,7 @@
 #include "reintegrate/apply_together.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/tree/patch_journal.h"
+#include "sandbox/evaluate/cuda/device_sanitizer.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
@@ -36,21 +37,16 @@ struct Options {
   MeasureOptions measure;
 };
 
-/// Times candidates again that were only screened. The evaluator calibrates the original first, so it is created for
-/// the first such candidate and kept. The results are stored in the run, if it is writable, for the next apply.
+/// Times candidates again that were only screened, and has a GPU's looked at by its vendor's tools. The evaluator
+/// calibrates the original first, so it is created for the first such candidate and kept. Confirmations are stored in
+/// the run, if it is writable, for the next apply.
 class Confirmer {
  public:
   Confirmer(const tuner::Run& run, const Mep& mep, std::string device, bool allow_weak_jail)
       : run_(run), mep_(mep), device_(std::move(device)), allow_weak_jail_(allow_weak_jail) {}
 
   Result<Verdict> operator()(const tuner::RunTrial& trial) {
-    if (!evaluator_) {
-      sandbox::EvaluatorOptions options;
-      options.device = device_ == "auto" ? run_.meta().device : device_;
-      options.few_candidates = true;
-      options.allow_weak_jail = allow_weak_jail_;
-      KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
-    }
+    KERNELIFT_TRY(prepare());
     Evaluation evaluation = evaluator_->confirm(trial.candidate);
     if (auto* none = std::get_if<NotJudged>(&evaluation)) return environment_error(none->why);
     Verdict& verdict = std::get<Verdict>(evaluation);
@@ -59,7 +55,25 @@ class Confirmer {
     return std::move(verdict);
   }
 
+  Result<Verdict> inspect(const tuner::RunTrial& trial, BuiltBy built_by) {
+    KERNELIFT_TRY(prepare());
+    Evaluation evaluation = evaluator_->with_sanitizers(trial.figures(), trial.candidate, built_by);
+    if (auto* none = std::get_if<NotJudged>(&evaluation)) return environment_error(none->why);
+    return std::get<Verdict>(std::move(evaluation));
+  }
+  bool can_inspect() const { return device() != "cpu" && sandbox::find_compute_sanitizer(); }
+
  private:
+  std::string device() const { return device_ == "auto" ? run_.meta().device : device_; }
+  Status prepare() {
+    if (evaluator_) return done();
+    sandbox::EvaluatorOptions options;
+    options.device = device(), options.few_candidates = true;
+    options.allow_weak_jail = allow_weak_jail_;
+    KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
+    return done();
+  }
+
   const tuner::Run& run_;
   Mep mep_;
   std::string device_;
@@ -227,6 +241,8 @@ class RunToApply {
     request.progress = [&context](const std::string& line) { context.note("apply: " + line); };
     judge_.emplace(context, context.device == "auto" ? run_.meta().device : context.device, request.mep.knobs,
                    offer.shares);
+    if (confirmer_.can_inspect())
+      offer.inspect = [this](const tuner::RunTrial& trial, BuiltBy by) { return confirmer_.inspect(trial, by); };
     offer.judge_others = [this](const std::vector<reintegrate::SharedKnobs>& changes) { return (*judge_)(changes); };
     return done();
   }

@@ -4,6 +4,7 @@
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"
 #include "sandbox/device/cuda/clock_lock.h"
+#include "sandbox/evaluate/cuda/single_launch.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
@@ -12,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string folder;
+  std::string folder, launch;
   bool cold = false, warm = false, counters = false, lock_clocks = false;
   double tolerance = 0;
   unsigned threads = 0;
@@ -28,6 +29,10 @@ std::string first_failure(const sandbox::ReplayReport& report) {
 }
 
 Result<Exit> replay(const Options& options, const Context& context) {
+  if (!options.launch.empty()) {
+    KERNELIFT_TRY(sandbox::launch_once(options.launch));
+    return Exit::Done;
+  }
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.folder, context.state_folder()));
   KERNELIFT_ASSIGN(Mep mep, Mep::read(folder));
   if (!mep.linked.empty()) context.note("warning: " + mep.linked_text());
@@ -67,6 +72,7 @@ const Verb kReplay = {
       auto options = std::make_shared<Options>();
       app.add_option("MEP", options->folder, "Folder of the minimal executable program, or its kernel's name")
           ->required();
+      app.add_option("--launch-once", options->launch)->group("");  // What a tool of the GPU's vendor is put around.
       app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
       app.add_flag("--warm", options->warm, "Time with caches as the previous launch left them");
       app.add_flag("--counters", options->counters,

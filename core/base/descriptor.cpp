@@ -4,11 +4,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "core/base/file.h"
 
@@ -45,6 +47,22 @@ int moved_far(int fd) {
 }  // namespace
 
 int above_standard(int fd) { return fd >= kFirst ? fd : moved(fd, kFirst); }
+
+namespace {
+std::optional<rlimit> limit_at_start;
+}  // namespace
+
+void raise_descriptor_limit() {
+  rlimit now{};
+  if (getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur >= now.rlim_max) return;
+  limit_at_start = now;
+  now.rlim_cur = now.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &now);
+}
+
+void restore_descriptor_limit() {
+  if (limit_at_start) (void)setrlimit(RLIMIT_NOFILE, &*limit_at_start);
+}
 
 void hold_standard_streams() {
   for (int number = 0; number < kFirst; ++number) {

@@ -19,6 +19,12 @@ int above_standard(int fd);
 /// What is printed to a closed stdout still fails.
 void hold_standard_streams();
 
+/// As many descriptors for this process as the system allows: a search on a machine of many cores has a worker and a
+/// compiler for each of them. Programs that run_process() starts have the limit that this process was started with.
+void raise_descriptor_limit();
+/// In a forked child that is about to start a program.
+void restore_descriptor_limit();
+
 /// Writes all of `bytes`, and waits where `fd` is non-blocking. False, with errno, if not all could be written.
 bool write_all(int fd, std::string_view bytes);
 

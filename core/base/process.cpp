@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/base/descriptor.h"
 #include "core/base/process_tree.h"
 
 extern char** environ;
@@ -155,6 +156,7 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
         _exit(kCannotRun);
       }
     }
+    restore_descriptor_limit();
     if (options.folder.empty() || chdir(options.folder.c_str()) == 0)
       execvp(argument_pointers[0], argument_pointers.data());
     int code = errno;

@@ -59,6 +59,12 @@ class Evaluator {
   virtual Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
   /// The same with what field runs say of its formulas (Verdict::field). Runs it, within some seconds.
   virtual Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) { return evaluation; }
+  /// The same with what the vendor's tools report of its accesses and barriers on a GPU (Verdict::sanitized), if they
+  /// are installed; `built_by`: of whose image. Takes up to some minutes, and is asked of what is about to be patched
+  /// in.
+  virtual Evaluation with_sanitizers(Evaluation evaluation, const Candidate& candidate, BuiltBy built_by) {
+    return evaluation;
+  }
   /// Returns once no launch is being timed that work on this machine's processors would slow down; soon.
   virtual void wait_while_timing() const {}
   virtual ConfirmCost confirm_cost() const { return {}; }

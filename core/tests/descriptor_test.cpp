@@ -5,14 +5,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/base/chunk_store.h"
 #include "core/base/file.h"
 #include "core/base/locks/lock.h"
+#include "core/base/process.h"
 
 namespace fs = std::filesystem;
 
@@ -134,4 +137,18 @@ TEST_F(DescriptorTest, ALockIsFreeWhenItsHolderWasKilled) {
 }
 
 }  // namespace
+TEST(Descriptors, AreAsManyAsAllowedHereButNotInProgramsThatAreStarted) {
+  EXPECT_EQ(in_a_child([] {
+              rlimit limit{};
+              if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+              const rlim_t few = limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 333);
+              if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+              raise_descriptor_limit();
+              if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur != limit.rlim_max) return 3;
+              auto there = run_process({"/bin/sh", "-c", "ulimit -n"});
+              return there.ok() && there->out == std::to_string(few) + "\n" ? 0 : 4;
+            }),
+            0);
+}
+
 }  // namespace kernelift

@@ -100,7 +100,8 @@ Status limit_resources(const JailSpec& spec) {
   KERNELIFT_TRY(limit(RLIMIT_CORE, 0, "core dumps"));
   KERNELIFT_TRY(limit(RLIMIT_CPU, spec.cpu_seconds, "processor time"));
   KERNELIFT_TRY(limit(RLIMIT_FSIZE, kLargestFile, "file sizes"));
-  KERNELIFT_TRY(limit(RLIMIT_NOFILE, kMostDescriptors, "open files"));
+  // A process that will start a program still holds its parent's descriptors, and opens what the rules for files name.
+  if (spec.kind != JailKind::Toolchain) KERNELIFT_TRY(limit(RLIMIT_NOFILE, kMostDescriptors, "open files"));
   KERNELIFT_TRY(limit(RLIMIT_MSGQUEUE, 0, "message queues"));
   // Elsewhere the user's other processes would count too.
   if (geteuid() == kNobody) KERNELIFT_TRY(limit(RLIMIT_NPROC, most_threads, "processes"));

@@ -40,7 +40,11 @@ struct Rules {
 
 Status allow(int ruleset, const fs::path& path, uint64_t rights) {
   Descriptor at(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!at) return done();  // It does not exist, so there is nothing to allow.
+  if (!at) {
+    // What is not there, or not for this user, needs no rule.
+    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP) return done();
+    return environment_error("cannot open " + path.string() + " for the jail's rules: " + std::strerror(errno));
+  }
   struct stat what{};
   if (fstat(at.get(), &what) == 0 && !S_ISDIR(what.st_mode))
     rights &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_EXECUTE;

@@ -203,7 +203,16 @@ std::vector<std::string> Verdict::beyond_recorded() const {
   if (other_sizes) lines.push_back("At other sizes: " + other_sizes->text());
   if (sizes_run) lines.push_back("Run there: " + sizes_run->text());
   if (field) lines.push_back("In exact arithmetic: " + field->text());
+  if (sanitized) lines.push_back("By compute-sanitizer: " + sanitized->text());
   return lines;
+}
+
+std::string Sanitized::text() const {
+  std::string text;
+  for (size_t i = 0; i < tools.size(); ++i) text += (i == 0 ? "" : i + 1 == tools.size() ? " and " : ", ") + tools[i];
+  if (!tools.empty()) text += tools.size() == 1 ? " reports nothing" : " report nothing";
+  if (!why.empty()) text += (text.empty() ? "not run: " : "; others were not run: ") + why;
+  return text;
 }
 
 std::string OtherSizes::assumed() const {
@@ -289,6 +298,7 @@ Json to_json(const Verdict& verdict) {
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
   if (verdict.sizes_run) json["sizes_run"] = to_json(*verdict.sizes_run);
   if (verdict.field) json["field"] = to_json(*verdict.field);
+  if (auto& sanitized = verdict.sanitized) json["sanitized"] = {{"tools", sanitized->tools}, {"why", sanitized->why}};
   return json;
 }
 
@@ -330,6 +340,8 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
         verdict.other_sizes = other_sizes_from_json(*sizes);
       if (auto sizes = from.find("sizes_run"); sizes != from.end()) verdict.sizes_run = sizes_run_from_json(*sizes);
       if (auto field = from.find("field"); field != from.end()) verdict.field = field_equality_from_json(*field);
+      if (auto sanitized = from.find("sanitized"); sanitized != from.end())
+        verdict.sanitized = Sanitized{sanitized->at("tools"), sanitized->at("why")};
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;
@@ -362,6 +374,7 @@ Evaluation with_bounded_texts(Evaluation evaluation) {
       for (auto& one : run->dropped) bound(one.why);
       if (run->wrong) bound(run->wrong->found);
     }
+    if (verdict->sanitized) bound(verdict->sanitized->why);
     if (verdict->field)
       for (auto* text : {&verdict->field->why, &verdict->field->decided, &verdict->field->function}) bound(*text);
   } else {

@@ -81,6 +81,13 @@ struct RaceFigures {
   double seconds = 0, baseline_seconds = 0;  ///< Medians on the first instance that was timed; 0: not known.
 };
 
+/// What NVIDIA's compute-sanitizer says of one launch of a GPU's candidate on a recorded input.
+struct Sanitized {
+  std::vector<std::string> tools;  ///< Those that report nothing, or nothing that they do not report of the original.
+  std::string why;                 ///< Why the others were not run; empty: all were.
+  std::string text() const;        ///< "memcheck, racecheck and synccheck report nothing".
+};
+
 /// What is known of a candidate at sizes that were not recorded: what it does with memory was compared with what the
 /// original does, for all values of the kernel's parameters (core/legality). One that is refuted is Outcome::Wrong.
 struct OtherSizes {
@@ -124,6 +131,7 @@ struct Verdict {
   std::optional<OtherSizes> other_sizes;  ///< Of a confirmed candidate.
   std::optional<SizesRun> sizes_run;      ///< Of a finalist that was right at the recorded sizes.
   std::optional<FieldEquality> field;     ///< As well.
+  std::optional<Sanitized> sanitized;     ///< Of what `apply` is about to patch in.
   std::string device;                     ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
   double compile_seconds = 0, evaluate_seconds = 0;
 

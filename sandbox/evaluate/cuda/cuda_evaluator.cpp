@@ -7,7 +7,6 @@
 #include "core/toolchain/cubin.h"
 #include "sandbox/device/cuda/counters/kernel_trace.h"
 #include "sandbox/device/cuda/counters/profile.h"
-#include "sandbox/device/cuda/cuda_device.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -65,8 +64,7 @@ Result<int> cuda_ordinal(const std::string& device) {
   return usage_error("'" + device + "' is not a device (auto, cpu, cuda, cuda:0, cuda:1 …)");
 }
 
-Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
-                                                 const RunnerSettings& settings) {
+CudaDeviceOptions device_options(const Mep& mep) {
   CudaDeviceOptions device;
   for (auto& instance : mep.instances) {
     device.stack_bytes = std::max(device.stack_bytes, instance.settings.stack_limit);
@@ -75,7 +73,12 @@ Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::file
     for (auto& region : instance.regions)
       if (region.kind != MemoryKind::Texture) device.wanted.push_back({region.address, region.address + region.size});
   }
-  auto open = [device](int ordinal) {
+  return device;
+}
+
+Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
+                                                 const RunnerSettings& settings) {
+  auto open = [device = device_options(mep)](int ordinal) {
     CudaDeviceOptions options = device;
     options.alone = ordinal >= 0;
     options.ordinal = std::max(ordinal, 0);
@@ -152,6 +155,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
                         gpus_[0]->report.complaint());
   if (!gpus_[0]->report.judges()) return refused("candidates could not be judged: " + gpus_[0]->report.unverifiable);
+  start_spare(*gpus_[0]);
   EvaluationQueue::Hooks hooks;
   hooks.source = baseline_.source, hooks.original = baseline_.reply;
   for (auto& gpu : gpus_)
@@ -188,6 +192,11 @@ Status CudaEvaluator::use_nvcc_baseline() {
 
 Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> opened) {
   gpu.process.reset();  // Its memory is needed by the next one.
+  if (!opened && gpu.spare.valid()) {
+    auto spare = gpu.spare.get();
+    gpu.has_spare = false;
+    if (spare.ok() && (*spare)->alive()) opened = std::move(*spare);
+  }
   auto begin = Deadline::clock::now();
   RunnerStart with;
   with.opened = std::move(opened), with.deadline = options_.deadline;
@@ -197,6 +206,22 @@ Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> ope
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   expected_seconds_ = gpu.report.confirmation_seconds, perturbing_seconds_ = gpu.report.perturbing_seconds;
   return done();
+}
+
+void CudaEvaluator::start_spare(Gpu& gpu) {
+  // The driver's own memory for it must not be missed: inputs, what is given and answers lie on the GPU.
+  constexpr uint64_t kImages = 3, kOwn = 2ull << 30;
+  uint64_t recorded = 0;
+  for (auto& instance : mep_.instances)
+    for (auto& region : instance.regions) recorded += region.size;
+  if (gpu.spare.valid() || kImages * recorded + kOwn > facts_.memory_bytes) return;
+  gpu.spare = std::async(std::launch::async, [this, &gpu] {
+    const auto begin = Deadline::clock::now();
+    auto opened = RunnerProcess::open(*runners_, gpu.ordinal);
+    opening_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+    gpu.has_spare = opened.ok();
+    return opened;
+  });
 }
 
 unsigned CudaEvaluator::rebuilders() const {
@@ -270,7 +295,8 @@ Verdict CudaEvaluator::original_verdict(const Gpu& gpu) const {
 
 CudaEvaluator::Judgement CudaEvaluator::judge(Gpu& gpu, const RunnableCode& code, const Inquiry& inquiry) {
   for (bool died_silently = false;;) {
-    Status ready = gpu.alive() ? done() : start_process(gpu);
+    Status ready = done();
+    if (!gpu.alive()) ready = start_process(gpu), start_spare(gpu);
     if (!ready.ok()) return {not_confirmable(ready.error().message), false};
     if (!gpu.report.judges()) return {not_confirmable(no_longer_reproduced(gpu.report)), false};
     // A process that took another's place may not know it: whoever asks must look again.
@@ -364,11 +390,14 @@ std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
 }
 
 std::optional<Evaluation> CudaEvaluator::measure_held(Gpu& gpu, EvaluationJob& job) {
-  if (!gpu.alive() || !gpu.report.judges())
-    if (auto restarted = start_process(gpu); !restarted.ok() || !gpu.report.judges()) {
+  if (!gpu.alive() || !gpu.report.judges()) {
+    const Status restarted = start_process(gpu);
+    start_spare(gpu);
+    if (!restarted.ok() || !gpu.report.judges()) {
       job.measurer_lost = true;
       return not_launched(restarted.ok() ? gpu.report.complaint() : restarted.error().message);
     }
+  }
   gpu.fresh = false;
   if (options_.share_measurements && is_original(job.candidate)) return original_verdict(gpu);
   if (job.screened || !only_as_built_.empty()) return measure_rebuilt(gpu, job);
@@ -528,6 +557,22 @@ Evaluation CudaEvaluator::with_formulas(Evaluation evaluation, const Candidate& 
   return with_bounded_texts(processor_check_->with_formulas(std::move(evaluation), candidate, job.compiled));
 }
 
+Evaluation CudaEvaluator::with_sanitizers(Evaluation evaluation, const Candidate& candidate, BuiltBy built_by) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  const auto program = find_compute_sanitizer();
+  if (!verdict || !verdict->ok() || !program) return evaluation;
+  const EvaluationJob job = queue_->compile(candidate);
+  CompileReply reply = job.compiled;
+  if (built_by == BuiltBy::Application && as_built_->builds()) reply = as_built_->build(candidate);
+  if (!reply.ok()) return evaluation;
+  Gpu& gpu = *gpus_[0];
+  std::lock_guard one_at_a_time(gpu.busy);
+  if (!sanitizer_) sanitizer_.emplace(sanitized_launches(*program, mep_, folder_, gpu.ordinal));
+  evaluation =
+      sanitizer_->judged(*verdict, runnable_code(candidate, reply.image), runnable_code({}, original_.code.image));
+  return with_bounded_texts(std::move(evaluation));
+}
+
 Evaluation CudaEvaluator::confirm(const Candidate& candidate) {
   return confirm_until(candidate, std::nullopt).value_or(abandoned());
 }
@@ -544,7 +589,7 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
   // Of perturbed inputs and other sizes, for a finalist that is held to the error bounds of the original's sums.
   constexpr double kBoundsQuestions = 3;
   ConfirmCost cost;
-  cost.once = gpus_[0]->fresh ? 0 : calibration_seconds_.load();
+  if (!gpus_[0]->fresh) cost.once = calibration_seconds_ + (gpus_[0]->has_spare ? 0 : opening_seconds_.load());
   cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
   cost.first =
       confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + kBoundsQuestions * processor_check_->bounds_seconds();

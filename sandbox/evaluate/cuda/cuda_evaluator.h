@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <map>
 #include <mutex>
 
+#include "sandbox/device/cuda/cuda_device.h"
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/as_built.h"
+#include "sandbox/evaluate/cuda/device_sanitizer.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/length_judgement.h"
@@ -29,7 +32,9 @@ Result<int> cuda_ordinal(const std::string& device);
 /// Makes runners of a MEP; opened with ordinal -1 one sees all GPUs and uses the first.
 using GpuRunners =
     std::function<Result<std::unique_ptr<ForkServer>>(const Mep&, const std::filesystem::path&, const RunnerSettings&)>;
-/// NVIDIA's. They have the stack and heap limits that the MEP was recorded with.
+/// The stack and heap limits that the MEP was recorded with, and the addresses of its memory.
+CudaDeviceOptions device_options(const Mep& mep);
+/// NVIDIA's, with device_options().
 Result<std::unique_ptr<ForkServer>> cuda_runners(const Mep& mep, const std::filesystem::path& folder,
                                                  const RunnerSettings& settings);
 
@@ -68,6 +73,7 @@ class CudaEvaluator : public Evaluator {
   }
   Evaluation with_checks(Evaluation evaluation, const Candidate& candidate) override;
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
+  Evaluation with_sanitizers(Evaluation evaluation, const Candidate& candidate, BuiltBy built_by) override;
   ConfirmCost confirm_cost() const override;
   std::optional<Evaluation> judge_original() override;
   std::string only_as_built() const override { return only_as_built_; }
@@ -82,6 +88,10 @@ class CudaEvaluator : public Evaluator {
     std::set<std::string> fatal;
     BaselineReport report;
     std::mutex busy;
+    /// A process that has opened the GPU and done nothing yet, or is about to: some drivers take seconds to start, and
+    /// a finalist needs a fresh process, as does whoever comes after one that crashed. Guarded by `busy`.
+    std::future<Result<std::unique_ptr<RunnerProcess>>> spare;
+    std::atomic<bool> has_spare = false;
     bool alive() const { return process && process->alive(); }
     /// For finalists.
     bool ready() const { return fresh && alive(); }
@@ -96,7 +106,9 @@ class CudaEvaluator : public Evaluator {
   Status use_nvcc_baseline();
   /// Of a recipe where nvcc alone builds what is judged.
   EvaluationJob refused_recipe(const Candidate& candidate) const;
+  /// Calibrates `opened`, else the spare process, else a new one.
   Status start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> opened = nullptr);
+  void start_spare(Gpu& gpu);
   bool knows_application(const Gpu& gpu) const {
     return !as_built_->application().empty() && gpu.report.application_trouble.empty();
   }
@@ -144,6 +156,7 @@ class CudaEvaluator : public Evaluator {
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
   std::unique_ptr<ProcessorCheck> processor_check_;
+  std::optional<DeviceSanitizer> sanitizer_;         ///< Made when it is first asked for.
   std::optional<LengthJudgement> length_judgement_;  ///< Known once prepare() is done.
   Original original_;
   Hash original_key_;
@@ -151,8 +164,10 @@ class CudaEvaluator : public Evaluator {
   std::string only_as_built_;
   std::unique_ptr<ForkServer> runners_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
-  /// Of the last calibration and confirmation; expected of one that has not been made; of its first.
-  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, perturbing_seconds_ = 0;
+  /// Of the last calibration and confirmation; expected of one that has not been made; of its first; of a process that
+  /// opens the GPU.
+  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, perturbing_seconds_ = 0,
+                      opening_seconds_ = 0;
 
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<std::pair<Against, Hash>, Verdict> measured_;

@@ -157,6 +157,53 @@ TEST_F(SizeRunsTest, WhatIsOnlyWrongAboveTheRecordedSizeIsFoundInLargerMemory) {
   EXPECT_EQ(verdict.index, 4100u);
 }
 
+const std::string kTwoSums =
+    "__global__ void sums(const float* x, float* a, float* b, int n) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  if (i >= n) return;\n"
+    "  a[i] = 0;\n  b[i] = 0;\n"
+    "  for (int k = 0; k < 64; ++k) a[i] += x[i] * k, b[i] += x[i] - k;\n}\n";
+
+/// `a` and `b` lie in one allocation, `n` elements apart.
+MepFixture sums_mep(int n = 4096) {
+  MepFixture fixture(kTwoSums, "_Z4sumsPKfPfS1_i", "sums(float const*, float*, float*, int)");
+  std::vector<float> x(n), before(2 * n, -1), after(2 * n, 0);
+  for (int i = 0; i < n; ++i) x[i] = static_cast<float>(i * 7 % 101);
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < 64; ++k) after[i] += x[i] * k, after[n + i] += x[i] - k;
+  MepInstance& instance = fixture.add_instance("a", n / kBlock, kBlock);
+  fixture.add_buffer(instance, "x", "float", kTestArena, x, x, true);
+  const uint64_t pool = kTestArena + (uint64_t(64) << 20);
+  fixture.add_buffer(instance, "a", "float", pool, before, after);
+  fixture.add_argument(instance, pool + n * sizeof(float));
+  fixture.mep.parameters.push_back({"b", "float*", "float", false, {}});
+  fixture.add_argument(instance, n, "n");
+  fixture.mep.launches = {site_of("(n + B - 1) / B", {"x", "pool", "pool + n", "n"})};
+  return fixture;
+}
+
+TEST_F(SizeRunsTest, ArraysOfOneAllocationDoNotRunIntoEachOtherAtLargerSizes) {
+  start(sums_mep());
+  Candidate candidate;
+  candidate.source =
+      "__global__ void sums(const float* x, float* a, float* b, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i >= n) return;\n"
+      "  float s = 0, t = 0;\n"
+      "  for (int k = 0; k < 64; ++k) s += x[i] * k, t += x[i] - k;\n"
+      "  a[i] = s;\n  b[i] = t;\n}\n";
+  Verdict verdict = judge(candidate);
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  ASSERT_TRUE(verdict.sizes_run);
+  EXPECT_THAT(verdict.sizes_run->text(), HasSubstr("4097"));
+  EXPECT_TRUE(verdict.sizes_run->dropped.empty()) << verdict.sizes_run->text();
+  candidate.source.replace(candidate.source.find("b[i] = t"), 8, "b[i] = i > 4100 ? 0 : t");
+  verdict = judge(candidate);
+  EXPECT_EQ(verdict.outcome, Outcome::Wrong);
+  ASSERT_TRUE(verdict.sizes_run && verdict.sizes_run->wrong) << verdict.text();
+  EXPECT_EQ(verdict.sizes_run->wrong->size.text(), "n = 4224");
+}
+
 TEST_F(SizeRunsTest, AGuardThatIsLostIsFound) {
   start(diff_mep(kGuarded));
   Candidate candidate;

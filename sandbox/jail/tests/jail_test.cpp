@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "sandbox/jail/channel.h"
 #include "sandbox/jail/landlock.h"
 
 namespace kernelift::sandbox {
@@ -149,6 +151,23 @@ TEST(Jail, LetsAToolchainStartProgramsButNotReachTheNetworkOrOtherFiles) {
     EXPECT_NE(shell("echo x > " + path + "/elsewhere").exit_code, 0);
   }
   EXPECT_TRUE(in_jail(spec, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM ? 0 : 1; }).returned(0));
+}
+
+TEST(Jail, LetsAToolchainStartProgramsOfAProcessWithManyOpenFiles) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  constexpr int kOpen = 400;
+  if (before.rlim_cur < kOpen + 100) GTEST_SKIP() << "this machine allows " << before.rlim_cur << " open files";
+  std::vector<Descriptor> open_files;
+  for (int i = 0; i < kOpen; ++i) open_files.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(open_files.back());
+  JailSpec spec;
+  spec.kind = JailKind::Toolchain, spec.readable = {"/usr", "/bin", "/lib", "/lib64"};
+  ProcessOptions options;
+  options.prepare = [&] { return enter_jail(spec); };
+  auto outcome = run_process({"/bin/sh", "-c", "/bin/echo hello"}, options);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_EQ(outcome->out, "hello\n") << outcome->err;
 }
 
 /// Whether a process with this in its command line runs.

@@ -1,7 +1,9 @@
 // See sized_launch.h.
 #include "sandbox/evaluate/runner/sizes/sized_launch.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "core/base/bytes.h"
 
@@ -25,31 +27,52 @@ std::vector<std::byte> with_more_like_them(std::vector<std::byte> bytes, uint64_
   return bytes;
 }
 
+/// The places in the arguments that hold addresses of the region, by address, in the order of the arguments.
+std::vector<std::vector<size_t>> pointers_into(const ReplayBuffer& region, std::span<const std::byte> arguments) {
+  std::vector<std::vector<size_t>> found;
+  for (size_t at = 0; at + sizeof(uint64_t) <= arguments.size(); at += sizeof(uint64_t)) {
+    const uint64_t address = word_at(arguments, at);
+    if (address < region.live || address >= region.live + region.size) continue;
+    auto same = std::ranges::find_if(found, [&](auto& places) { return word_at(arguments, places[0]) == address; });
+    if (same == found.end()) found.push_back({at});
+    else same->push_back(at);
+  }
+  return found;
+}
+
+/// Arrays that share an allocation lie as far apart in it as the recorded size asks for, and at larger sizes would run
+/// into each other as they do in no application: each address that the launch is given gets a copy of its own.
 Status grow(const Workbench& bench, double growth, SizedMemory& made) {
   ReplayInstance& instance = made.instance;
+  std::vector<ReplayBuffer> grown;
   for (auto& region : instance.regions) {
-    const uint64_t before = region.live, stride = region.bounds.layout.stride;
+    const uint64_t stride = region.bounds.layout.stride;
     const auto elements = static_cast<uint64_t>(growth * static_cast<double>(region.size / stride)) + 1;
     std::vector<std::byte> bytes(region.size);
     KERNELIFT_TRY(bench.device.read(region.given, bytes));
     bytes = with_more_like_them(std::move(bytes), elements * stride, static_cast<uint32_t>(stride));
-    KERNELIFT_ASSIGN(DeviceMemory live, bench.device.place(0, kGuard + bytes.size() + kGuard));
     KERNELIFT_ASSIGN(DeviceMemory given, bench.device.place(0, bytes.size(), Reach::Hidden));
     KERNELIFT_TRY(bench.device.write(given.address, bytes));
-    for (size_t at = 0; at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t)) {
-      const uint64_t address = word_at(instance.arguments, at);
-      if (address < before || address >= before + region.size) continue;
-      const uint64_t moved = address - before + live.address + kGuard;
-      std::memcpy(&instance.arguments[at], &moved, sizeof moved);
+    auto pointers = pointers_into(region, instance.arguments);
+    if (pointers.empty()) pointers.push_back({});
+    for (auto& places : pointers) {
+      KERNELIFT_ASSIGN(DeviceMemory live, bench.device.place(0, kGuard + bytes.size() + kGuard));
+      ReplayBuffer& copy = grown.emplace_back(region);
+      copy.live = live.address + kGuard, copy.size = bytes.size();
+      copy.given = copy.answer = given.address, copy.veiled = false;
+      copy.rows = rows_of(region.bounds.layout, copy.size);
+      copy.states.clear(), copy.range_count = 0;
+      for (size_t at : places) {
+        const uint64_t moved = word_at(instance.arguments, at) - region.live + copy.live;
+        std::memcpy(&instance.arguments[at], &moved, sizeof moved);
+      }
+      instance.canaries.push_back({live.address, copy.live});
+      instance.canaries.push_back({copy.live + copy.size, live.address + live.size});
+      made.placed.push_back(std::move(live));
     }
-    region.live = live.address + kGuard, region.size = bytes.size();
-    region.given = region.answer = given.address, region.veiled = false;
-    region.rows = rows_of(region.bounds.layout, region.size);
-    region.states.clear(), region.range_count = 0;
-    instance.canaries.push_back({live.address, region.live});
-    instance.canaries.push_back({region.live + region.size, live.address + live.size});
-    made.placed.push_back(std::move(live)), made.placed.push_back(std::move(given));
+    made.placed.push_back(std::move(given));
   }
+  instance.regions = std::move(grown);
   return done();
 }
 
