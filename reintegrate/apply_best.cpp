@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/base/words.h"
+#include "reintegrate/evidence.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 #include "reintegrate/shape_choice.h"
@@ -298,7 +299,8 @@ class CandidateTrials {
     const Candidate candidate = variant.candidate();
     auto planned = plan_patch({r.mep, r.original, candidate, r.scan ? &*r.scan : nullptr, r.root,
                                r.embedded ? &*r.embedded : nullptr,
-                               guard_of(r, candidate, variant.trial.figures(), variant.where()), r.repositories});
+                               guard_of(r, candidate, variant.trial.figures(), variant.where()), r.repositories,
+                               settled_sizes(variant.trial.figures())});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {

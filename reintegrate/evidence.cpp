@@ -34,7 +34,18 @@ std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded) {
   if (auto& field = figures.field)
     notes.push_back(std::string("In exact arithmetic") +
                     (field->found == FieldEquality::Found::Equal ? " it computes " : ": ") + field->text() + ".");
+  if (auto& sanitized = figures.sanitized)
+    notes.push_back("On a recorded input, NVIDIA's compute-sanitizer: " + sanitized->text() + ".");
   return notes;
+}
+
+const OtherSizes* settled_sizes(const Verdict& figures) {
+  if (!figures.other_sizes || !figures.ok()) return nullptr;
+  const OtherSizes& sizes = *figures.other_sizes;
+  if (sizes.known != OtherSizes::Known::Proven && sizes.known != OtherSizes::Known::UnderPremise) return nullptr;
+  const bool formula = figures.field && figures.field->found == FieldEquality::Found::Equal;
+  const bool run = figures.sizes_run && !figures.sizes_run->wrong && !figures.sizes_run->right.empty();
+  return sizes.same_values || (formula && run) ? &sizes : nullptr;
 }
 
 }  // namespace kernelift::reintegrate

@@ -11,4 +11,8 @@ namespace kernelift::reintegrate {
 /// premise of a proof.
 std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded);
 
+/// What is known of other sizes, if that is enough to run the candidate there: its use of memory is proven, and it
+/// computes the original's values, by proof or by its formula and by runs at other sizes. Else nullptr.
+const OtherSizes* settled_sizes(const Verdict& figures);
+
 }  // namespace kernelift::reintegrate

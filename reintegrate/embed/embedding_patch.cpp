@@ -26,7 +26,7 @@ class EmbeddingPlanner {
       return refused("embedded code is PTX, which only CUDA applications can launch; this one is " + mep_.language);
     KERNELIFT_ASSIGN(bound_, bound_variables(mep_, q_.embedded->ptx));
     KERNELIFT_TRY(check_overloads());
-    KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate, q_.guard));
+    KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate, q_.guard, q_.settled));
     if (fs::path header = launcher_file_.existing(); mep_.launches.empty() && !header.empty())
       return renew(header, guard);
     std::string launcher = launcher_file_.name(), first_refusal;

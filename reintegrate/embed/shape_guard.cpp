@@ -373,7 +373,7 @@ bool is_only_recompiled(const Mep& mep, const std::string& original, const Candi
 }
 
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate,
-                               const LaunchGuard& asked) {
+                               const LaunchGuard& asked, const OtherSizes* settled) {
   if (mep.instances.empty())
     return refused("the MEP of '" + mep.kernel_name +
                    "' holds no recorded launch, so it is not known for which launches the code is valid");
@@ -398,9 +398,12 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   GuardWriter writer(mep, guard);
   writer.types(), writer.macros();
   writer.blocks();
-  guard.any_arguments = is_only_recompiled(mep, original, candidate) && asked.empty();
+  const bool at_all_sizes = is_only_recompiled(mep, original, candidate) || settled;
+  guard.any_arguments = at_all_sizes && asked.empty();
   if (!asked.empty()) KERNELIFT_TRY(writer.asked(asked));
-  if (!guard.any_arguments) writer.shapes(), writer.pointers(), writer.constants();
+  if (!at_all_sizes) writer.shapes(), writer.pointers(), writer.constants();
+  if (settled)
+    for (auto& one : settled->assumptions) guard.unguarded.push_back("that " + one.text());
   auto assumes = [&](const char* flag) {
     return std::ranges::find(candidate.recipe.fast_math, flag) != candidate.recipe.fast_math.end();
   };

@@ -3,7 +3,8 @@
 // was only compiled differently computes the same for all arguments: its guard requires the block size alone. A changed
 // source may rely on anything that no instance contradicted: its guard requires one of the recorded grids, the scalars
 // recorded with that grid (a value, or range and divisibility), the alignment of pointers, and the recorded relation
-// of their memory: disjoint, or at the same distance.
+// of their memory: disjoint, or at the same distance. One that is settled at all sizes (evidence.h) requires the block
+// size and what a patch of the source would ask; what its proof takes for granted is named.
 #pragma once
 #include <string>
 #include <vector>
@@ -29,8 +30,9 @@ struct ShapeGuard {
 
 /// Refuses a kernel without recorded launches, and launches that the launcher cannot make (cooperative, cluster, …).
 /// `asked`: PatchQuestion::guard, which becomes a clause; refused where it names what the launcher does not have.
+/// `settled`: PatchQuestion's.
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate,
-                               const LaunchGuard& asked = {});
+                               const LaunchGuard& asked = {}, const OtherSizes* settled = nullptr);
 
 /// True if the candidate is the original source, compiled differently: it computes the same by construction.
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate);

@@ -57,6 +57,8 @@ struct PatchQuestion {
   /// text becomes a kernel beside the original. Empty: nothing is to be asked.
   LaunchGuard guard = {};
   std::vector<std::filesystem::path> repositories = {};  ///< Further folders whose files the user lets a patch change.
+  /// settled_sizes() of the candidate's verdict: then embedded code runs at all sizes, as a patch of the source does.
+  const OtherSizes* settled = nullptr;
 };
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);
