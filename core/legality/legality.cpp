@@ -15,6 +15,7 @@
 #include "core/legality/conflicts.h"
 #include "core/legality/coverage.h"
 #include "core/legality/extents.h"
+#include "core/legality/index/index_terms.h"
 #include "core/legality/isl_context.h"
 #include "core/legality/launches.h"
 #include "core/legality/sized_side.h"
@@ -401,12 +402,26 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
     reads_not_known = comparison.reads_not_known();
     return answer;
   };
+  auto is_proof = [&](const Answer& answer) {
+    return (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise) && !reads_not_known;
+  };
   Answer answer = compare(original, candidate, bounds.operations);
-  if (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise) {
-    if (reads_not_known) return *reads_not_known;
+  const auto reads = reads_not_known;
+  if (is_proof(answer)) {
     answer.assumptions = assumptions(original, candidate);
+    return answer;
   }
-  if (answer.kind != Answer::Kind::NotKnown || !original.model.complete() || !candidate.model.complete()) return answer;
+  if (answer.kind == Answer::Kind::Refuted) return answer;
+  if (reads) answer = *reads;
+  if (!original.model.complete() || !candidate.model.complete()) return answer;
+  const auto before = with_index_terms(original.model), after = with_index_terms(candidate.model);
+  if (before && after && left() > 0) {
+    Answer by_terms = compare({*before, original.launch}, {*after, candidate.launch}, bounds.operations / 2);
+    if (is_proof(by_terms)) {
+      by_terms.assumptions = assumptions(original, candidate);
+      return by_terms;
+    }
+  }
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.
   for (auto& sizes : trial_sizes(original, candidate)) {
     if (left() <= 0 || bounds.stop.stop_requested()) break;

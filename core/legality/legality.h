@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "core/legality/instance_text.h"
+#include "core/legality/index/instance_text.h"
 #include "core/model/kernel/kernel_model.h"
 
 namespace kernelift::legality {

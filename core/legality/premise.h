@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/legality/instance_text.h"
+#include "core/legality/index/instance_text.h"
 
 namespace kernelift::legality {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/legality/instance_text.h"
+#include "core/legality/index/instance_text.h"
 #include "core/legality/legality.h"
 
 namespace kernelift::legality {

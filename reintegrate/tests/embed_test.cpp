@@ -11,7 +11,6 @@
 #include "reintegrate/embed/launcher.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
-#include "reintegrate/evidence.h"
 #include "reintegrate/patch/source_patch.h"
 
 namespace fs = std::filesystem;
@@ -116,47 +115,6 @@ TEST_F(Embed, AsksThePremiseUnderWhichTheCodeIsRight) {
     EXPECT_NE(clause(premise).find(std::string("does not know ") + name), std::string::npos) << clause(premise);
   candidate.source = "original";
   EXPECT_NE(clause(Premise::holds("n > 1000"_e)), "none") << "the same text, launched otherwise";
-}
-
-TEST_F(Embed, GuardsCodeThatIsSettledAtAllSizesByItsBlockAndItsPremiseAndNamesWhatTheProofTakesForGranted) {
-  instance(0x7f0000000040, 4096, 0.5f, 64);
-  OtherSizes settled;
-  settled.known = OtherSizes::Known::Proven, settled.same_values = true;
-  const Premise apart = Premise::no_overlap({"data", "out"});
-  settled.assumptions = {apart};
-  auto guard = shape_guard(mep, "original", candidate, {}, &settled);
-  ASSERT_TRUE(guard.ok());
-  auto texts = [&] {
-    std::string all;
-    for (auto& clause : guard->clauses) all += clause.text + "; ";
-    return all;
-  };
-  EXPECT_EQ(texts(), "block (64,1,1); dynamic shared memory 0 bytes; ");
-  EXPECT_TRUE(guard->any_arguments);
-  EXPECT_EQ(guard->unguarded, std::vector<std::string>{"that " + apart.text()});
-  guard = shape_guard(mep, "original", candidate, LaunchGuard({Premise::holds("n % 4 == 0"_e)}), &settled);
-  ASSERT_TRUE(guard.ok());
-  EXPECT_EQ(texts(), "block (64,1,1); dynamic shared memory 0 bytes; n % 4 == 0; ");
-  EXPECT_FALSE(guard->any_arguments);
-}
-
-TEST(SettledSizes, NeedAProofOfMemoryAndOfValuesOrTheFormulaAndRuns) {
-  Verdict verdict;
-  verdict.timings.resize(1);
-  EXPECT_FALSE(settled_sizes(verdict));
-  OtherSizes& sizes = verdict.other_sizes.emplace();
-  sizes.known = OtherSizes::Known::Proven;
-  EXPECT_FALSE(settled_sizes(verdict)) << "of memory alone";
-  verdict.field.emplace().found = FieldEquality::Found::Equal;
-  EXPECT_FALSE(settled_sizes(verdict)) << "of one size";
-  verdict.sizes_run.emplace().right.resize(1);
-  EXPECT_TRUE(settled_sizes(verdict));
-  verdict.field.reset();
-  EXPECT_FALSE(settled_sizes(verdict));
-  sizes.same_values = true;
-  EXPECT_TRUE(settled_sizes(verdict));
-  sizes.known = OtherSizes::Known::Not;
-  EXPECT_FALSE(settled_sizes(verdict));
 }
 
 TEST_F(Embed, NamesAssumptionsThatNoGuardCanCheck) {

@@ -276,13 +276,36 @@ TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
 }
 
 TEST(CompareLaunches, TheSameThreadsTouchTheSameWhateverTheirIndicesAre) {
-  const std::string text = kernel("if (i < n) out[i % (n - 3)] = x[i % (n - 3)];");
+  const std::string text = kernel("if (i < n) out[n % (i + 1)] = x[n % (i + 1)];");
   ASSERT_EQ(compare({text, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, {text, {32, 1, 1}, "ceil_div(arg.a2, 32)"}).kind,
             Kind::NotKnown);
   auto answer = under_launches(compare_launches, text, 128, 32);
   EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
   EXPECT_TRUE(answer.same_values);
   EXPECT_FALSE(answer.assumptions.empty()) << "x and out are different memory";
+}
+
+TEST(CompareMemory, IndicesThatAreDividedByParametersAreComparedByWhatIsDivided) {
+  auto text = [](const std::string& index) { return kernel("if (i < 8 * n) out[" + index + "] = x[i];"); };
+  auto answer = [&](const std::string& one, const std::string& other) {
+    return compare({text(one), {128, 1, 1}, "ceil_div(8 * arg.a2, 128)"},
+                   {text(other), {64, 1, 1}, "ceil_div(8 * arg.a2, 64)"});
+  };
+  const std::string turned = "i % n * 8 + i / n";
+  EXPECT_EQ(answer(turned, turned).kind, Kind::Proven) << answer(turned, turned).why;
+  EXPECT_NE(answer(turned, "i % n * 8 + (i + 1) / n").kind, Kind::Proven);
+  EXPECT_NE(answer(turned, "i % n * 8 + i % n").kind, Kind::Proven);
+  EXPECT_NE(answer(turned, "i % (n + 1) * 8 + i / (n + 1)").kind, Kind::Proven);
+  EXPECT_NE(answer("(i / n) * n + (i + 1) / n", "((i + 1) / n) * n + i / n").kind, Kind::Proven)
+      << "the same quotients with each other's arguments";
+  EXPECT_EQ(answer("i / n / 2 * 64 + i % n % 7", "i / n / 2 * 64 + i % n % 7").kind, Kind::Proven);
+}
+
+TEST(CompareMemory, AnIndexThatIsDividedByTheGridIsNotKnown) {
+  // The quotient is by another number of blocks on each side.
+  const std::string text = kernel("if (i < n) out[i / gridDim.x] = x[i];");
+  EXPECT_NE(compare({text, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, {text, {64, 1, 1}, "ceil_div(arg.a2, 64)"}).kind,
+            Kind::Proven);
 }
 
 TEST(CompareLaunches, AThreadThatTheOriginalDoesNotHaveMayReadNothing) {

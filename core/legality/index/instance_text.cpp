@@ -1,5 +1,5 @@
 // See instance_text.h.
-#include "core/legality/instance_text.h"
+#include "core/legality/index/instance_text.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // See polynomial.h.
-#include "core/legality/polynomial.h"
+#include "core/legality/index/polynomial.h"
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/legality/polynomial.h"
+#include "core/legality/index/polynomial.h"
 #include "core/model/kernel/kernel_model.h"
 #include "core/model/launch/geometry.h"
 

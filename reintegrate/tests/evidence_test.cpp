@@ -1,0 +1,67 @@
+// What is known of a candidate beyond its recorded inputs, in words, and whether that is enough.
+#include "reintegrate/evidence.h"
+
+#include <gtest/gtest.h>
+
+#include "core/tests/expression_literal.h"
+#include "reintegrate/embed/shape_guard.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+TEST(SettledSizes, NeedAProofOfMemoryAndOfValuesOrTheFormulaAndRuns) {
+  Verdict verdict;
+  verdict.timings.resize(1);
+  EXPECT_FALSE(settled_sizes(verdict));
+  OtherSizes& sizes = verdict.other_sizes.emplace();
+  sizes.known = OtherSizes::Known::Proven;
+  EXPECT_FALSE(settled_sizes(verdict)) << "of memory alone";
+  verdict.field.emplace().found = FieldEquality::Found::Equal;
+  EXPECT_FALSE(settled_sizes(verdict)) << "of one size";
+  verdict.sizes_run.emplace().right.resize(1);
+  EXPECT_TRUE(settled_sizes(verdict));
+  verdict.field.reset();
+  EXPECT_FALSE(settled_sizes(verdict));
+  sizes.same_values = true;
+  EXPECT_TRUE(settled_sizes(verdict));
+  sizes.known = OtherSizes::Known::Not;
+  EXPECT_FALSE(settled_sizes(verdict));
+}
+
+TEST(SettledSizes, LeaveTheBlockAndThePremiseToTheGuardOfEmbeddedCode) {
+  Mep mep;
+  mep.kernel_name = "scale";
+  mep.parameters = {{"n", "", "", false, "int"}};
+  MepInstance& instance = mep.instances.emplace_back();
+  instance.geometry = {{16, 1, 1}, {64, 1, 1}, 0};
+  instance.parameters = {{0, 4}}, instance.arguments.resize(4);
+  Candidate candidate;
+  candidate.source = "another text";
+  OtherSizes settled;
+  settled.known = OtherSizes::Known::Proven, settled.same_values = true;
+  settled.assumptions = {Premise::no_overlap({"data", "out"})};
+  auto clauses = [&](const LaunchGuard& asked, const OtherSizes* known) {
+    std::string all;
+    auto guard = shape_guard(mep, "original", candidate, asked, known);
+    for (auto& clause : guard->clauses) all += clause.text + "; ";
+    for (auto& what : guard->unguarded) all += "not " + what + "; ";
+    return all + (guard->any_arguments ? "any" : "");
+  };
+  EXPECT_EQ(clauses({}, nullptr), "block (64,1,1); dynamic shared memory 0 bytes; n == 0; grid (16,1,1); ");
+  EXPECT_EQ(clauses({}, &settled),
+            "block (64,1,1); dynamic shared memory 0 bytes; not that data and out do not overlap; any");
+  EXPECT_EQ(clauses(LaunchGuard({Premise::holds("n % 4 == 0"_e)}), &settled),
+            "block (64,1,1); dynamic shared memory 0 bytes; n % 4 == 0; not that data and out do not overlap; ");
+}
+
+TEST(Evidence, NamesWhatTheVendorsToolsFound) {
+  Verdict verdict;
+  verdict.sanitized = Sanitized{{"memcheck", "racecheck"}, "synccheck takes more than 90 s for one launch"};
+  EXPECT_EQ(
+      evidence_notes(verdict, false).back(),
+      "On a recorded input, NVIDIA's compute-sanitizer: memcheck and racecheck report nothing; others were not run: "
+      "synccheck takes more than 90 s for one launch.");
+}
+
+}  // namespace
+}  // namespace kernelift::reintegrate
