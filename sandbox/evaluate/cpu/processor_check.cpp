@@ -39,6 +39,13 @@ std::vector<size_t> changed_regions(const MepInstance& instance) {
   return changed;
 }
 
+/// When field runs for a finalist end.
+Deadline until(std::optional<Deadline> deadline) {
+  const auto most = Deadline::clock::now() + std::chrono::duration_cast<Deadline::duration>(
+                                                 std::chrono::duration<double>(kProcessorFieldSeconds));
+  return std::min(deadline.value_or(most), most);
+}
+
 }  // namespace
 
 Verdict with_check(Verdict verdict, const Verdict& check) {
@@ -115,7 +122,8 @@ std::string ProcessorCheck::why_not(Runner& runner) {
   return trouble_ = started.error().message;
 }
 
-Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {
+Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileReply& own,
+                                    std::optional<Deadline> deadline) {
   CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
   if (!compiled.ok()) return not_checked("it does not compile for this machine's processor: " + compiled.detail);
   if (std::string why = why_not(candidates_); !why.empty()) return not_checked(why);
@@ -131,21 +139,39 @@ Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& ow
   return std::move(*verdict);
 }
 
-Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
-                                  std::optional<Deadline> deadline) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
+Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {
   std::lock_guard one_at_a_time(candidates_.busy);
   const Hash key = code_key(candidate, own.image);
   {
     std::lock_guard lock(mutex_);
-    if (auto known = checked_.find(key); known != checked_.end()) return with_check(std::move(*verdict), known->second);
+    if (auto known = checked_.find(key); known != checked_.end()) return known->second;
   }
-  Verdict said = check(candidate, own, deadline);
-  evaluation = with_check(std::move(*verdict), said);
+  Verdict said = checked_now(candidate, own, deadline);
   std::lock_guard lock(mutex_);
-  if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = std::move(said);
-  return evaluation;
+  if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = said;
+  return said;
+}
+
+Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
+                                  std::optional<Deadline> deadline) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
+  return with_check(std::move(*verdict), check(candidate, own, deadline));
+}
+
+ProcessorCheck::Said ProcessorCheck::said(const Candidate& candidate, const CompileReply& own,
+                                          std::optional<Deadline> deadline) {
+  Said all{check(candidate, own, deadline), {}};
+  if (all.check.ok()) all.field = formula(candidate, own, until(deadline), SharedEra::kAlways);
+  return all;
+}
+
+Evaluation ProcessorCheck::with(Evaluation evaluation, const Said& said) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok()) return evaluation;
+  Verdict checked = with_check(std::move(*verdict), said.check);
+  if (!checked.ok()) return checked;
+  return FieldComparison::with_field(std::move(checked), said.field);
 }
 
 FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileReply& own, Deadline until,
@@ -181,10 +207,7 @@ Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate&
                                          std::optional<Deadline> deadline) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
-  const auto most = Deadline::clock::now() + std::chrono::duration_cast<Deadline::duration>(
-                                                 std::chrono::duration<double>(kProcessorFieldSeconds));
-  return FieldComparison::with_field(
-      std::move(*verdict), formula(candidate, own, std::min(deadline.value_or(most), most), SharedEra::kAlways));
+  return FieldComparison::with_field(std::move(*verdict), formula(candidate, own, until(deadline), SharedEra::kAlways));
 }
 
 void ProcessorCheck::find_recorded_bounds(Deadline until, uint64_t era) {

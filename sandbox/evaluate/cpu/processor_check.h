@@ -34,6 +34,14 @@ class ProcessorCheck {
   /// `own`: its compile. All of this class is thread-safe; what needs the same runner waits for it.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                     std::optional<Deadline> deadline = {});
+  /// What both say of a candidate, for one that its device is busy with meanwhile. `deadline`: as judged().
+  struct Said {
+    Verdict check;
+    FieldEquality field;
+  };
+  Said said(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
+  /// The evaluation with that: right only if both say nothing else.
+  static Evaluation with(Evaluation evaluation, const Said& said);
   /// What field runs say of a candidate; and whether they did before.
   /// `era`: given up once it is over, by RunnerSettings::era.
   FieldEquality formula(const Candidate& candidate, const CompileReply& own, Deadline until, uint64_t era);
@@ -53,7 +61,9 @@ class ProcessorCheck {
  private:
   /// Once more if one was seen to die: the GPU's verdicts do without it, but know less.
   Status start_fork_server();
+  /// Of code that was checked before, what was said then.
   Verdict check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
+  Verdict checked_now(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
   /// A runner, started when it is first needed.
   struct Runner {
     std::mutex busy;  ///< To be held from ready() to the end of a request.

@@ -14,28 +14,10 @@ namespace {
 /// Of the search's time, for candidates that are refused by the derived tolerance though they may be the fastest.
 constexpr double kShareOfLength = 0.25;
 
-/// What gains over clang's build of the original gains nothing for the application where that is the slower one, and it
-/// must not outrank those who were raced against what the application runs: it has the gain that its own time gives
-/// over that.
-void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdict) {
-  for (auto& timing : verdict.timings)
-    for (auto& instance : original.instances) {
-      if (instance.id != timing.instance || instance.application_seconds <= 0 ||
-          instance.application_seconds >= timing.baseline_seconds)
-        continue;
-      double shorter = instance.application_seconds / timing.baseline_seconds;
-      timing.speedup *= shorter, timing.speedup_low *= shorter, timing.speedup_high *= shorter;
-      timing.baseline_seconds = instance.application_seconds;
-    }
-}
-
 /// Candidates at a time whose formula is asked for, in turn; and for how long each.
 constexpr size_t kMostPutOff = 24;
 constexpr std::chrono::seconds kLongestQuestion{10};
 constexpr char kNoTimeForFormula[] = "there was no time left for its formula";
-
-/// nullptr: there was no time, or it was not judged.
-Verdict* verdict_in(std::optional<Evaluation>& answer) { return answer ? std::get_if<Verdict>(&*answer) : nullptr; }
 
 std::optional<RaceFigures> figures_of(const Evaluation& raced) {
   auto* verdict = std::get_if<Verdict>(&raced);
@@ -447,6 +429,18 @@ Evaluation CudaEvaluator::measure_rebuilt(Gpu& gpu, EvaluationJob& job) {
   return raced;
 }
 
+void CudaEvaluator::claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdict) {
+  for (auto& timing : verdict.timings)
+    for (auto& instance : original.instances) {
+      if (instance.id != timing.instance || instance.application_seconds <= 0 ||
+          instance.application_seconds >= timing.baseline_seconds)
+        continue;
+      double shorter = instance.application_seconds / timing.baseline_seconds;
+      timing.speedup *= shorter, timing.speedup_low *= shorter, timing.speedup_high *= shorter;
+      timing.baseline_seconds = instance.application_seconds;
+    }
+}
+
 void CudaEvaluator::add_clang_figures(Gpu& gpu, EvaluationJob& job, Verdict& verdict,
                                       std::optional<Deadline> deadline) {
   if (!only_as_built_.empty()) return;
@@ -460,140 +454,6 @@ void CudaEvaluator::note_clang_figures(const Evaluation& raced, Verdict& verdict
 
 void CudaEvaluator::add_embedded_figures(const Evaluation& raced, Verdict& verdict) {
   if (auto figures = figures_of(raced)) verdict.embedded = figures;
-}
-
-std::optional<Evaluation> CudaEvaluator::confirm_patch(Gpu& gpu, EvaluationJob& job, const Inquiry& inquiry) {
-  auto note = [](Verdict& verdict, const std::string& what) {
-    verdict.detail = what + (verdict.detail.empty() ? "" : ": " + verdict.detail);
-  };
-  Inquiry applied = inquiry;
-  applied.against_application = knows_application(gpu);
-  std::optional<Evaluation> answer;
-  bool built = applied.against_application && as_built_->builds();
-  if (built) {
-    answer = job.rebuilt.ok() ? judge_by_length(gpu, job, job.rebuilt.image, applied).verdict : rejected(job.rebuilt);
-    // Its process may have had to be replaced by one that cannot tell.
-    built = applied.against_application = knows_application(gpu);
-    if (auto* verdict = verdict_in(answer); built && verdict)
-      note(*verdict, "as built by " + as_built_->compiler()), verdict->built_by = BuiltBy::Application;
-  }
-  if (!built) {
-    std::string why = as_built_->trouble().empty() ? gpu.report.application_trouble : as_built_->trouble();
-    if (!only_as_built_.empty()) return not_confirmable(why);
-    answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
-    auto* verdict = verdict_in(answer);
-    if (verdict && knows_application(gpu)) claim_no_more_than_embedded(gpu.report, *verdict);
-    if (verdict) note(*verdict, "not confirmed as the application's own compiler builds it: " + why);
-  }
-  // Where our compiler gains more from the same source than the application's, its image can be embedded instead.
-  auto* verdict = verdict_in(answer);
-  if (verdict && applied.against_application && only_as_built_.empty())
-    if (auto embedded = judge_by_length(gpu, job, job.compiled.image, applied).verdict)
-      add_embedded_figures(*embedded, *verdict);
-  return answer;
-}
-
-std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, EvaluationJob& job, Inquiry inquiry) {
-  inquiry.against_application = knows_application(gpu);
-  auto answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
-  if (inquiry.against_application && !knows_application(gpu)) {
-    inquiry.against_application = false;
-    answer = judge_by_length(gpu, job, job.compiled.image, inquiry).verdict;
-  }
-  auto* verdict = verdict_in(answer);
-  if (!verdict || !inquiry.against_application) return answer;
-  add_embedded_figures(*verdict, *verdict);
-  verdict->detail = "built by clang, against the original as the application was built" +
-                    (verdict->detail.empty() ? "" : ": " + verdict->detail);
-  return answer;
-}
-
-std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
-  bool patch = candidate.recipe.of_application();
-  EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
-  if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
-  auto begin = Deadline::clock::now();
-  if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
-  auto built = Deadline::clock::now();
-  Inquiry inquiry;
-  inquiry.confirm = true, inquiry.deadline = deadline;
-  inquiry.era = job.era = SharedEra::kAlways;
-  const legality::Bounds bounds = SizeComparison::bounds_of_finalist(deadline);
-  inquiry.sizes = size_comparison_->sizes_to_run(candidate, bounds);
-  Gpu& gpu = *gpus_[0];
-  std::lock_guard one_at_a_time(gpu.busy);
-  if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.
-  gpu.fresh = true;
-  begin +=
-      Deadline::clock::now() - built;  // A process's start is counted apart: whether it is needed is not known before.
-  auto answer = patch ? confirm_patch(gpu, job, inquiry) : confirm_embedded(gpu, job, inquiry);
-  if (!answer) return std::nullopt;
-  if (auto* verdict = verdict_in(answer); verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
-  answer = processor_check_->judged(std::move(*answer), candidate, job.compiled, deadline);
-  answer = processor_check_->with_formulas(std::move(*answer), candidate, job.compiled, deadline);
-  confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate, bounds));
-}
-
-std::optional<Evaluation> CudaEvaluator::judge_original() {
-  Gpu& gpu = *gpus_[0];
-  std::lock_guard one_at_a_time(gpu.busy);
-  Inquiry inquiry;
-  inquiry.era = SharedEra::kAlways;
-  return judge(gpu, runnable_code({}, original_.code.image), inquiry).verdict;
-}
-
-Evaluation CudaEvaluator::with_checks(Evaluation evaluation, const Candidate& candidate) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok()) return evaluation;
-  const EvaluationJob job = queue_->compile(candidate);
-  return with_bounded_texts(processor_check_->judged(std::move(evaluation), candidate, job.compiled));
-}
-
-Evaluation CudaEvaluator::with_formulas(Evaluation evaluation, const Candidate& candidate) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok()) return evaluation;
-  const EvaluationJob job = queue_->compile(candidate);
-  return with_bounded_texts(processor_check_->with_formulas(std::move(evaluation), candidate, job.compiled));
-}
-
-Evaluation CudaEvaluator::with_sanitizers(Evaluation evaluation, const Candidate& candidate, BuiltBy built_by) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  const auto program = find_compute_sanitizer();
-  if (!verdict || !verdict->ok() || !program) return evaluation;
-  const EvaluationJob job = queue_->compile(candidate);
-  CompileReply reply = job.compiled;
-  if (built_by == BuiltBy::Application && as_built_->builds()) reply = as_built_->build(candidate);
-  if (!reply.ok()) return evaluation;
-  Gpu& gpu = *gpus_[0];
-  std::lock_guard one_at_a_time(gpu.busy);
-  if (!sanitizer_) sanitizer_.emplace(sanitized_launches(*program, mep_, folder_, gpu.ordinal));
-  evaluation =
-      sanitizer_->judged(*verdict, runnable_code(candidate, reply.image), runnable_code({}, original_.code.image));
-  return with_bounded_texts(std::move(evaluation));
-}
-
-Evaluation CudaEvaluator::confirm(const Candidate& candidate) {
-  return confirm_until(candidate, std::nullopt).value_or(abandoned());
-}
-
-std::optional<Evaluation> CudaEvaluator::confirm_by(const Candidate& candidate,
-                                                    std::chrono::steady_clock::time_point deadline) {
-  return confirm_until(candidate, deadline);
-}
-
-ConfirmCost CudaEvaluator::confirm_cost() const {
-  // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
-  // compiler.
-  constexpr double kGuessSeconds = 4, kVerdicts = 2;
-  // Of perturbed inputs and other sizes, for a finalist that is held to the error bounds of the original's sums.
-  constexpr double kBoundsQuestions = 3;
-  ConfirmCost cost;
-  if (!gpus_[0]->fresh) cost.once = calibration_seconds_ + (gpus_[0]->has_spare ? 0 : opening_seconds_.load());
-  cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
-  cost.first =
-      confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + kBoundsQuestions * processor_check_->bounds_seconds();
-  return cost;
 }
 
 }  // namespace kernelift::sandbox

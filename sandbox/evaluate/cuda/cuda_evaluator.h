@@ -143,6 +143,10 @@ class CudaEvaluator : public Evaluator {
   std::optional<Evaluation> confirm_patch(Gpu& gpu, EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.
   std::optional<Evaluation> confirm_embedded(Gpu& gpu, EvaluationJob& job, Inquiry inquiry);
+  /// What gains over clang's build of the original gains nothing for the application where that is the slower one, and
+  /// it must not outrank those who were raced against what the application runs: it has the gain that its own time
+  /// gives over that.
+  static void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdict);
   static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
   /// Into Verdict::by_clang: of a race between two of clang's builds.
   static void note_clang_figures(const Evaluation& raced, Verdict& verdict);
@@ -157,6 +161,7 @@ class CudaEvaluator : public Evaluator {
   std::unique_ptr<SizeComparison> size_comparison_;
   std::unique_ptr<ProcessorCheck> processor_check_;
   std::optional<DeviceSanitizer> sanitizer_;         ///< Made when it is first asked for.
+  std::future<ProcessorCheck::Said> beside_;         ///< Of the last finalist that the GPU refused.
   std::optional<LengthJudgement> length_judgement_;  ///< Known once prepare() is done.
   Original original_;
   Hash original_key_;
