@@ -11,6 +11,7 @@
 #include "cli/hostile/judging_process.h"
 #include "cli/hostile/stored_texts.h"
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/compiler/paths.h"
 
 namespace fs = std::filesystem;
@@ -121,14 +122,26 @@ class Suite {
     size_t number = 0;
     std::erase_if(tricks, [&](auto&) { return number++ % options_.parts != options_.part - 1; });
     if (tricks.empty()) return usage_error("no candidate of the suite is of that kind or name and for this device");
-    // By kernel, each of whose evaluators is made once.
-    std::ranges::sort(tricks, {}, [](auto& trick) { return std::tie(trick.kernel, trick.kind, trick.name); });
-    std::string kernel;
-    for (auto& trick : tricks) {
-      if (trick.kernel != std::exchange(kernel, trick.kernel)) end_process();
-      KERNELIFT_TRY(judge(trick, tricks.size()));
+    // By kernel, each of whose evaluators is made once; where time is short, some of each kind.
+    const bool limited = options_.seconds > 0;
+    std::ranges::sort(tricks, {}, [&](auto& trick) {
+      return std::tuple(trick.kernel, limited ? hash_text(trick.name).hex() : trick.kind, trick.name);
+    });
+    for (size_t at = 0; at < tricks.size();) {
+      const auto of_kernel = [&](size_t i) { return i < tricks.size() && tricks[i].kernel == tricks[at].kernel; };
+      size_t end = at;
+      while (of_kernel(end)) ++end;
+      const double left = options_.seconds - seconds_since(begin);
+      const double until = seconds_since(begin) + left * static_cast<double>(end - at) / double(tricks.size() - at);
+      for (size_t i = at; i < end; ++i) {
+        if (limited && seconds_since(begin) >= until) ++report_.left_out;
+        else KERNELIFT_TRY(judge(tricks[i], tricks.size()));
+      }
+      end_process();
+      at = end;
     }
-    end_process();
+    if (report_.findings.empty())
+      return usage_error("the time does not suffice for one candidate: give it more (--within)");
     look_at_files(folder_ / "meps", canaries_, report_.notes);
     KERNELIFT_ASSIGN(auto stored, look_at_stored_texts(folder_ / "run", judged_, canaries_));
     std::ranges::move(stored, std::back_inserter(report_.notes));

@@ -18,6 +18,7 @@ struct SuiteOptions {
   bool quick = false;
   bool allow_weak_jail = false;  ///< EvaluatorOptions::allow_weak_jail.
   size_t part = 1, parts = 1;    ///< Of the candidates: every `parts`th, from the `part`th.
+  double seconds = 0;            ///< The most; what is left then, some of each kernel's, is left out. 0: no limit.
   /// Is told of each candidate when it is judged: its number, of how many.
   std::function<void(const std::string& line, size_t number, size_t count)> progress = {};
 };
@@ -44,6 +45,7 @@ struct SuiteReport {
   std::string device;
   std::vector<SuiteFinding> findings;
   std::vector<std::string> notes;  ///< Of no one candidate: processes that outlived their judge.
+  size_t left_out = 0;             ///< For lack of time.
   double seconds = 0;
   size_t count(Standing) const;
   /// Nothing was believed, nothing got out, no honest one was refused, but for the gaps that are known to be open.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "cli/hostile/suite.h"
+#include "core/base/words.h"
 
 namespace kernelift::cli {
 namespace {
@@ -54,11 +55,17 @@ std::string SuiteReport::text() const {
       for (auto& one : finding.reached) text += "    " + one + "\n";
     }
   for (auto& note : notes) text += "\n" + note + "\n";
-  std::snprintf(line, sizeof line, "\n%zu candidates on %s in %.0f s: %s", findings.size(), device.c_str(), seconds,
-                holds()
-                    ? "none was believed, none got out, no honest one was refused, but for known gaps (marked above)"
-                    : "the sandbox does not hold on this machine");
-  return text + line;
+  const bool gaps = std::ranges::any_of(findings, [](auto& finding) {
+    return !finding.trick.gap.empty() && finding.standing != Standing::Held && finding.standing != Standing::Otherwise;
+  });
+  std::snprintf(line, sizeof line, "\n%s on %s in %.0f s: %s%s", counted(findings.size(), "candidate").c_str(),
+                device.c_str(), seconds,
+                holds() ? "none was believed, none got out, no honest one was refused"
+                        : "the sandbox does not hold on this machine",
+                holds() && gaps ? ", but for known gaps (marked above)" : "");
+  text += line;
+  if (left_out > 0) text += "\n" + counted(left_out, "further candidate") + " left out for lack of time";
+  return text;
 }
 
 Json SuiteReport::json() const {
@@ -76,7 +83,7 @@ Json SuiteReport::json() const {
                     {"summary", finding.trick.summary},
                     {"gap", finding.trick.gap},
                     {"seconds", finding.seconds}});
-  return {{"device", device},   {"holds", holds()}, {"counts", counts},
+  return {{"device", device},   {"holds", holds()}, {"counts", counts},  {"left_out", left_out},
           {"seconds", seconds}, {"notes", notes},   {"candidates", list}};
 }
 

@@ -114,7 +114,7 @@ TEST(Jail, ThatIsWeakRunsNoCandidateUnlessTheUserAllowsIt) {
   EXPECT_THAT(run_without(sandbox::lose_landlock,
                           {"selftest", "--hostile", "--only", "map-slower", "--device", "cpu", "--allow-weak-jail"},
                           folder.path()),
-              AllOf(HasSubstr("1 candidates on cpu"), HasSubstr("exit 0")));
+              AllOf(HasSubstr("1 candidate on cpu"), HasSubstr("exit 0")));
   EXPECT_THAT(run_without(sandbox::lose_namespaces, {"evaluate", mep, "same.cu", "--device", "cpu"}, folder.path()),
               AllOf(HasSubstr("same.cu: correct, "), HasSubstr("exit 0")));
 }
@@ -273,6 +273,13 @@ TEST(Selftest, TellsBelievedFromHeldAndExitsWith1) {
   EXPECT_THAT(said, HasSubstr("otherwise: is-otherwise (test)"));
   EXPECT_THAT(said, HasSubstr("exit 1"));
   EXPECT_THAT(run({"selftest"}, folder.path()), AllOf(HasSubstr("say what to test"), HasSubstr("exit 2")));
+  auto within = [&](const char* time) {
+    return run({"selftest", "--hostile", "--device", "cpu", "--quick", "--only", "test", "--within", time, "--files",
+                folder.path()},
+               folder.path());
+  };
+  EXPECT_THAT(within("0.001"), AllOf(HasSubstr("the time does not suffice for one candidate"), HasSubstr("exit 2")));
+  EXPECT_THAT(within("10m"), AllOf(HasSubstr("4 candidates on cpu"), Not(HasSubstr("left out"))));
   EXPECT_THAT(run({"selftest", "--hostile", "--part", "3/2"}, folder.path()), HasSubstr("--part is I/N"));
 }
 

@@ -1,4 +1,5 @@
 // kernelift selftest --hostile: candidates that cheat or try to get out, on this machine and device.
+#include "cli/duration.h"
 #include "cli/hostile/judging_process.h"
 #include "cli/hostile/suite.h"
 #include "cli/verbs.h"
@@ -10,7 +11,7 @@ namespace {
 struct Options {
   bool hostile = false, quick = false, allow_weak_jail = false;
   std::vector<std::string> only;
-  std::string files, meps, part = "1/1";
+  std::string files, meps, part = "1/1", within;
   int judge = -1;
 };
 
@@ -27,12 +28,15 @@ Result<Exit> selftest(const Context& context, const Options& options) {
   if (std::sscanf(options.part.c_str(), "%zu/%zu", &suite.part, &suite.parts) != 2 || suite.part < 1 ||
       suite.part > suite.parts)
     return usage_error("--part is I/N, such as 1/2, not '" + options.part + "'");
+  if (!options.within.empty()) {
+    KERNELIFT_ASSIGN(suite.seconds, parse_duration(options.within));
+  }
   if (context.verbosity > 0)
     suite.progress = [&](const std::string& line, size_t number, size_t count) {
       context.note(std::to_string(number) + "/" + std::to_string(count) + "  " + line);
     };
   KERNELIFT_ASSIGN(SuiteReport report, run_suite(suite));
-  context.say(report.text());
+  context.say_lines(report.text());
   context.emit(report.json());
   return report.holds() ? Exit::Done : Exit::No;
 }
@@ -45,6 +49,7 @@ Action setup(CLI::App& app) {
   app.add_option("--only", options->only, "Only candidates of these kinds, or with these names");
   app.add_flag("--quick", options->quick, "Fewer samples: three minutes, and gains are told less surely");
   app.add_option("--part", options->part, "Every Nth candidate only, from the Ith: I/N");
+  app.add_option("--within", options->within, "Judge as many as this time suffices for, of each kernel: 90s, 5m");
   app.add_option("--files", options->files, "Folder of the suite's files (default: those that came with Kernelift)");
   add_allow_weak_jail(app, options->allow_weak_jail);
   app.add_option("--judge", options->judge)->group("");  // The process that this verb starts for itself.
