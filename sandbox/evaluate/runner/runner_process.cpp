@@ -224,12 +224,22 @@ Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body,
 }
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_server, int ordinal,
-                                                           std::function<void(bool)> quiet) {
+                                                           std::function<void(bool)> quiet,
+                                                           std::optional<Deadline> deadline) {
+  auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kOpenLimit);
+  if (deadline)
+    limit = std::min(limit, std::chrono::ceil<std::chrono::milliseconds>(*deadline - Deadline::clock::now()));
+  auto too_late = [&] {
+    return answer_is_no(
+        "the time was over before the device had been opened, so nothing could be tried; give it more "
+        "time (--time)");
+  };
+  if (limit.count() <= 0) return too_late();
   KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
-  KERNELIFT_ASSIGN(std::string answer,
-                   process->request(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), kOpenLimit));
-  if (!decode(answer, process->facts_)) return environment_error("the process that measures sent a malformed answer");
+  auto answer = process->request(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), limit);
+  if (!answer.ok()) return deadline && Deadline::clock::now() >= *deadline ? too_late() : std::move(answer).error();
+  if (!decode(*answer, process->facts_)) return environment_error("the process that measures sent a malformed answer");
   return process;
 }
 
@@ -273,7 +283,7 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_ser
     auto process = std::move(with.opened);
     bool handed_over = process != nullptr;
     if (!process) {
-      KERNELIFT_ASSIGN(process, open(fork_server, ordinal, with.quiet));
+      KERNELIFT_ASSIGN(process, open(fork_server, ordinal, with.quiet, with.deadline));
     }
     process->lengths_ = with.lengths;
     auto learned = process->calibrate(original, cold, fatal, with.deadline);

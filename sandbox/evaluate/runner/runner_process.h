@@ -26,7 +26,7 @@ struct RunnerAbilities {
 class RunnerProcess;
 struct RunnerStart {
   std::unique_ptr<RunnerProcess> opened = nullptr;  ///< A process that is already open, for the first attempt.
-  std::optional<Deadline> deadline = {};            ///< Deadline of the calibration.
+  std::optional<Deadline> deadline = {};            ///< Of opening the device, and of the calibration.
   std::function<void(bool)> quiet = {};             ///< RunnerSettings::quiet, called in the requesting process.
   AskLengths lengths = {};                          ///< RunnerSettings::lengths, the same.
 };
@@ -36,9 +36,10 @@ class RunnerProcess {
   /// A fork server whose workers are runners of this MEP.
   static Result<std::unique_ptr<ForkServer>> fork_server(const Mep& mep, const std::filesystem::path& folder,
                                                          const RunnerSettings& settings, RunnerAbilities abilities);
-  /// Starts a process, which opens its device. An Error says what the GPU or its driver lacks.
+  /// Starts a process, which opens its device by `deadline`. An Error says what the GPU or its driver lacks.
   static Result<std::unique_ptr<RunnerProcess>> open(ForkServer& fork_server, int ordinal,
-                                                     std::function<void(bool)> quiet = {});
+                                                     std::function<void(bool)> quiet = {},
+                                                     std::optional<Deadline> deadline = {});
   const DeviceFacts& facts() const { return facts_; }
 
   /// Places the recorded memory and calibrates the original. `fatal`: RunnerSettings::fatal.

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "sandbox/evaluate/runner/tests/fake_images.h"
 
 namespace kernelift::sandbox {
@@ -11,7 +14,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr int kSlowDevice = 99;  ///< Its driver takes minutes to start.
+
 Result<std::unique_ptr<Device>> fake_device(int ordinal) {
+  if (ordinal == kSlowDevice) std::this_thread::sleep_for(std::chrono::minutes(2));
   if (ordinal > 0) return environment_error("there is no GPU " + std::to_string(ordinal));
   auto images = fake::images();
   // Survives nothing but its own inputs: poison in `out` kills it, as poison in a buffer of indices would.
@@ -282,6 +288,19 @@ TEST(RunnerProcess, SaysWhatTheDeviceLacks) {
   auto process = RunnerProcess::open(*rig.fork_server, 7);
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().message, "there is no GPU 7");
+}
+
+TEST(RunnerProcess, DoesNotOpenADeviceBeyondItsDeadline) {
+  Rig rig;
+  for (auto wait : {std::chrono::milliseconds(-1), std::chrono::milliseconds(50)}) {
+    const auto begin = Deadline::clock::now();
+    auto process = RunnerProcess::open(*rig.fork_server, kSlowDevice, {}, after(wait));
+    ASSERT_FALSE(process.ok());
+    EXPECT_EQ(
+        process.error().message,
+        "the time was over before the device had been opened, so nothing could be tried; give it more time (--time)");
+    EXPECT_LT(Deadline::clock::now() - begin, std::chrono::seconds(3));
+  }
 }
 
 TEST(RunnerProcess, SaysWhatTheOriginalsTimeGoesInto) {
