@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/base/descriptor.h"
+
 namespace kernelift::cli {
 namespace {
 
@@ -40,7 +42,9 @@ void restart_if_addresses_taken(const Mep& mep, const Context& context) {
   setenv(kRestartVariable, std::to_string(restarts + 1).c_str(), 1);
   // Debuggers disable address randomisation: without it the process would be loaded at the same addresses again.
   personality(static_cast<unsigned long>(personality(0xffffffff)) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
+  restore_descriptor_limit();  // It is this process's start that says what programs get.
   execv("/proc/self/exe", context.arguments);
+  raise_descriptor_limit();
   unsetenv(kRestartVariable);
 }
 

@@ -1,6 +1,8 @@
 // See evidence.h.
 #include "reintegrate/evidence.h"
 
+#include <algorithm>
+
 namespace kernelift::reintegrate {
 namespace {
 
@@ -39,13 +41,14 @@ std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded) {
   return notes;
 }
 
-const OtherSizes* settled_sizes(const Verdict& figures) {
-  if (!figures.other_sizes || !figures.ok()) return nullptr;
+const OtherSizes* settled_sizes(const Candidate& candidate, const Verdict& figures) {
+  if (!figures.ok() || !figures.other_sizes || !figures.other_sizes->same_values) return nullptr;
   const OtherSizes& sizes = *figures.other_sizes;
   if (sizes.known != OtherSizes::Known::Proven && sizes.known != OtherSizes::Known::UnderPremise) return nullptr;
-  const bool formula = figures.field && figures.field->found == FieldEquality::Found::Equal;
-  const bool run = figures.sizes_run && !figures.sizes_run->wrong && !figures.sizes_run->right.empty();
-  return sizes.same_values || (formula && run) ? &sizes : nullptr;
+  const bool in_words = std::ranges::any_of(candidate.steps, [](auto& step) {
+    return std::ranges::any_of(step.premises, [](auto& one) { return one.kind == Premise::Kind::Words; });
+  });
+  return in_words ? nullptr : &sizes;
 }
 
 }  // namespace kernelift::reintegrate

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/candidate/candidate.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift::reintegrate {
@@ -11,8 +12,9 @@ namespace kernelift::reintegrate {
 /// premise of a proof.
 std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded);
 
-/// What is known of other sizes, if that is enough to run the candidate there: its use of memory is proven, and it
-/// computes the original's values, by proof or by its formula and by runs at other sizes. Else nullptr.
-const OtherSizes* settled_sizes(const Verdict& figures);
+/// What is known of other sizes, if that is enough to run the candidate there as embedded code: its use of memory and
+/// its values are proven the original's, and none of its steps takes for granted what no launch can be asked. Else
+/// nullptr.
+const OtherSizes* settled_sizes(const Candidate& candidate, const Verdict& figures);
 
 }  // namespace kernelift::reintegrate

@@ -37,7 +37,9 @@ void close_file(int& fd) {
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  if (prepare().ok()) execv(pointers[0], pointers.data());
+  const bool ready = prepare().ok();
+  restore_descriptor_limit();
+  if (ready) execv(pointers[0], pointers.data());
   _exit(kCannotRun);
 }
 

@@ -63,8 +63,13 @@ struct Meeting {
   const KernelModel::Barrier* barrier = nullptr;
 };
 
-std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
-  std::vector<Meeting> all;
+struct Meetings {
+  std::vector<Meeting> known;
+  bool all = true;  ///< False: of some barrier it is not known who reaches it when.
+};
+
+Meetings meetings(Setting& setting, const Side& side, Scope scope) {
+  Meetings found;
   for (auto& barrier : side.model.barriers) {
     if (barrier.of_warp && !reached_by_all_lanes(setting, side, barrier)) continue;
     InstanceText text(side.launch, setting.parameters, scope);
@@ -85,9 +90,10 @@ std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
         meeting.thread.emplace_back(part.begin(), part.end());
     meeting.dimensions = text.dimensions(), meeting.constraints = text.constraints(), meeting.block = *block;
     meeting.barrier = &barrier;
-    all.push_back(std::move(meeting));
+    found.known.push_back(std::move(meeting));
   }
-  return all;
+  found.all = found.known.size() == side.model.barriers.size();
+  return found;
 }
 
 class Search {
@@ -113,8 +119,14 @@ class Search {
         auto plain = [](const Touch& touch) {
           return touch.exact() && !touch.strides() && touch.terms_are_inputs() && touch.timed();
         };
-        const bool certain = plain(touches_[i]) && plain(touches_[j]) && !consistent(i, j, pairs).is_empty().is_true();
-        found.push_back({&touches_[i], &touches_[j], pairs, certain});
+        const bool ordered = may_be_ordered(touches_[i], touches_[j]);
+        const bool certain =
+            !ordered && plain(touches_[i]) && plain(touches_[j]) && !consistent(i, j, pairs).is_empty().is_true();
+        isl::map unordered = ordered                                          ? pairs.subtract(pairs)
+                             : touches_[i].strides() || touches_[j].strides() ? between(i, j, true)
+                                                                              : pairs;
+        if (unordered.is_null()) return std::nullopt;
+        found.push_back({&touches_[i], &touches_[j], pairs, certain, unordered});
         // Within a block nothing excuses it: what is wrong for all sizes needs no more.
         if (scope_ == Scope::Block && certain &&
             is_empty(setting_.parameters_of(setting_.asked).subtract(setting_.parameters_of(pairs.params()))))
@@ -127,6 +139,17 @@ class Search {
   const isl::map& placed(size_t i) {
     if (placed_[i].is_null()) placed_[i] = touches_[i].placed().intersect_params(setting_.asked);
     return placed_[i];
+  }
+
+  /// Whether between() may have kept pairs that a barrier orders.
+  bool may_be_ordered(const Touch& a, const Touch& b) {
+    if (side_.model.barriers.empty()) return false;
+    return !a.timed() || !b.timed() || !all_meetings().all;
+  }
+
+  const Meetings& all_meetings() {
+    if (!meetings_) meetings_ = meetings(setting_, side_, scope_);
+    return *meetings_;
   }
 
   /// A barrier that every thread reaches is between all instances of the two accesses.
@@ -174,7 +197,8 @@ class Search {
 
   static size_t size(const isl::map& map, isl_dim_type type) { return isl_map_dim(map.get(), type); }
 
-  isl::map between(size_t i, size_t j) {
+  /// `surely`: no pairs that may be one thread's iterations.
+  isl::map between(size_t i, size_t j, bool surely = false) {
     auto &a = touches_[i], &b = touches_[j];
     const isl::map left = placed(i), right = placed(j);
     if (left.is_null() || right.is_null()) return {};
@@ -183,13 +207,15 @@ class Search {
                                               "] : " + all_equal("s", "t", subscripts_) + " }");
     const std::string places =
         "X[" + numbered("a", size(left, isl_dim_in)) + "] -> X[" + numbered("b", size(right, isl_dim_in)) + "]";
-    const isl::map different(setting_.context,
-                             "{ " + places + " : not (" + all_equal("a", "b", kThreadComponents) + ") }");
+    std::string equal = "1 = 1";
+    for (int k = 0; k < kThreadComponents; ++k)
+      if (!surely || (!a.strides_in(k) && !b.strides_in(k)))
+        equal += " and a" + std::to_string(k) + " = b" + std::to_string(k);
+    const isl::map different(setting_.context, "{ " + places + " : not (" + equal + ") }");
     isl::map instances = left.apply_range(same).apply_range(right.reverse()).intersect(different);
     if (instances.is_null() || instances.is_empty().is_true()) return instances;
     if (a.timed() && b.timed()) {
-      if (!meetings_) meetings_ = meetings(setting_, side_, scope_);
-      for (auto& meeting : *meetings_) {
+      for (auto& meeting : all_meetings().known) {
         instances = instances.subtract(ordered(a, b, meeting, places, "a", "b"));
         instances = instances.subtract(ordered(b, a, meeting, places, "b", "a"));
         if (instances.is_null() || instances.is_empty().is_true()) return instances;
@@ -237,7 +263,7 @@ class Search {
   size_t subscripts_;
   Scope scope_;
   std::vector<isl::map> placed_;
-  std::optional<std::vector<Meeting>> meetings_;
+  std::optional<Meetings> meetings_;
 };
 
 }  // namespace

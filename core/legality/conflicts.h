@@ -13,6 +13,9 @@ struct Conflict {
   isl::map pairs;  ///< Elements of a to those of b, as Touch::elements() has them.
   /// Two threads surely conflict; otherwise they may.
   bool certain = false;
+  /// Those of surely different threads that surely no barrier orders: one thread's iterations of a grid-stride loop
+  /// look like several threads, and of some barriers it is not known who reaches them. The others excuse nothing.
+  isl::map unordered = {};
 };
 
 /// The conflicts in one object: between any threads (Grid), or those of a block. nullopt: isl gave up.

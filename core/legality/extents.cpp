@@ -39,6 +39,7 @@ std::optional<Findings> broken(Setting& setting, const Side& side, const std::st
       continue;
     seen.push_back(&access);
     InstanceText text(side.launch, setting.parameters, InstanceText::Scope::Block);
+    // Before terms are fixed: where one is the same for a whole block, it has any value here.
     const std::string bad = condition(access, text);
     if (bad.empty()) continue;
     const std::string name = setting.shown(side.model.objects[access.object]);

@@ -286,6 +286,13 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
             .params();
 }
 
+bool Touch::strides_in(int component) const {
+  size_t begin = 0;
+  for (int i = 0; i < component; ++i) begin = threads_.find(", ", begin) + 2;
+  const std::string name = threads_.substr(begin, threads_.find(',', begin) - begin);
+  return name.starts_with("gs_") || name.starts_with("bs_");
+}
+
 bool Touch::terms_are_inputs() const {
   return std::ranges::all_of(terms_, [](auto& term) { return term.value.is_input(); });
 }

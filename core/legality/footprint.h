@@ -54,6 +54,8 @@ class Touch {
   const std::vector<int64_t>& constants() const { return constants_; }
   const std::map<Polynomial::Factors, int64_t>& moving() const { return moving_; }
   bool strides() const { return strides_; }  ///< An iteration of a grid-stride loop looks like a thread.
+  /// In this component of what tells threads apart, in placed().
+  bool strides_in(int component) const;
 
   /// The instances that touch elements: [positions…] to an element.
   isl::map instances() const;

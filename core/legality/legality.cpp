@@ -232,7 +232,7 @@ class Comparison {
           if (!other.a->exact() || !other.b->exact() || a->access().kind != one.a->access().kind ||
               b->access().kind != one.b->access().kind || a->terms() != one.a->terms() || b->terms() != one.b->terms())
             continue;
-          added = added.subtract(turned ? other.pairs.reverse() : other.pairs);
+          added = added.subtract(turned ? other.unordered.reverse() : other.unordered);
         }
       if (added.is_null()) return false;
       isl::set parameters = added.params();
@@ -412,7 +412,9 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
     return answer;
   }
   if (answer.kind == Answer::Kind::Refuted) return answer;
-  if (reads) answer = *reads;
+  // Outside of a premise a size proves nothing against it.
+  const bool may_be_refuted = answer.kind != Answer::Kind::UnderPremise;
+  if (answer.kind != Answer::Kind::NotKnown) answer = *reads;
   if (!original.model.complete() || !candidate.model.complete()) return answer;
   const auto before = with_index_terms(original.model), after = with_index_terms(candidate.model);
   if (before && after && left() > 0) {
@@ -422,6 +424,7 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
       return by_terms;
     }
   }
+  if (!may_be_refuted) return answer;
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.
   for (auto& sizes : trial_sizes(original, candidate)) {
     if (left() <= 0 || bounds.stop.stop_requested()) break;

@@ -398,6 +398,11 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   GuardWriter writer(mep, guard);
   writer.types(), writer.macros();
   writer.blocks();
+  // Where the user wants no guards, nothing asks what the proof needs: then what was recorded is asked.
+  if (settled && asked.empty() && (settled->premise || std::ranges::any_of(settled->assumptions, [](auto& one) {
+                                     return one.kind == Premise::Kind::Aligned;
+                                   })))
+    settled = nullptr;
   const bool at_all_sizes = is_only_recompiled(mep, original, candidate) || settled;
   guard.any_arguments = at_all_sizes && asked.empty();
   if (!asked.empty()) KERNELIFT_TRY(writer.asked(asked));

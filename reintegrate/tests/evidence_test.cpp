@@ -9,23 +9,23 @@
 namespace kernelift::reintegrate {
 namespace {
 
-TEST(SettledSizes, NeedAProofOfMemoryAndOfValuesOrTheFormulaAndRuns) {
+TEST(SettledSizes, NeedAProofOfMemoryAndOfValuesAndStepsThatTakeNothingElseForGranted) {
   Verdict verdict;
   verdict.timings.resize(1);
-  EXPECT_FALSE(settled_sizes(verdict));
+  Candidate candidate;
+  EXPECT_FALSE(settled_sizes(candidate, verdict));
   OtherSizes& sizes = verdict.other_sizes.emplace();
   sizes.known = OtherSizes::Known::Proven;
-  EXPECT_FALSE(settled_sizes(verdict)) << "of memory alone";
   verdict.field.emplace().found = FieldEquality::Found::Equal;
-  EXPECT_FALSE(settled_sizes(verdict)) << "of one size";
-  verdict.sizes_run.emplace().right.resize(1);
-  EXPECT_TRUE(settled_sizes(verdict));
-  verdict.field.reset();
-  EXPECT_FALSE(settled_sizes(verdict));
+  EXPECT_FALSE(settled_sizes(candidate, verdict)) << "values of recorded arguments alone";
   sizes.same_values = true;
-  EXPECT_TRUE(settled_sizes(verdict));
+  EXPECT_TRUE(settled_sizes(candidate, verdict));
+  candidate.steps.push_back(Step::described("a counter between launches"));
+  candidate.steps.back().premises.push_back({.words = "no two launches run at the same time"});
+  EXPECT_FALSE(settled_sizes(candidate, verdict));
+  candidate.steps.clear();
   sizes.known = OtherSizes::Known::Not;
-  EXPECT_FALSE(settled_sizes(verdict));
+  EXPECT_FALSE(settled_sizes(candidate, verdict));
 }
 
 TEST(SettledSizes, LeaveTheBlockAndThePremiseToTheGuardOfEmbeddedCode) {
@@ -52,11 +52,13 @@ TEST(SettledSizes, LeaveTheBlockAndThePremiseToTheGuardOfEmbeddedCode) {
             "block (64,1,1); dynamic shared memory 0 bytes; not that data and out do not overlap; any");
   EXPECT_EQ(clauses(LaunchGuard({Premise::holds("n % 4 == 0"_e)}), &settled),
             "block (64,1,1); dynamic shared memory 0 bytes; n % 4 == 0; not that data and out do not overlap; ");
+  settled.premise = "n % 4 == 0"_e;
+  EXPECT_EQ(clauses({}, &settled), clauses({}, nullptr)) << "--no-guards";
 }
 
 TEST(Evidence, NamesWhatTheVendorsToolsFound) {
   Verdict verdict;
-  verdict.sanitized = Sanitized{{"memcheck", "racecheck"}, "synccheck takes more than 90 s for one launch"};
+  verdict.sanitized = Sanitized{{"memcheck", "racecheck"}, false, "synccheck takes more than 90 s for one launch"};
   EXPECT_EQ(
       evidence_notes(verdict, false).back(),
       "On a recorded input, NVIDIA's compute-sanitizer: memcheck and racecheck report nothing; others were not run: "

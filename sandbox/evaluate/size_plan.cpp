@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
+#include "core/base/bytes.h"
 #include "core/model/element_layout.h"
 #include "core/model/launch/limits.h"
 #include "core/model/launch_values.h"
@@ -242,7 +244,12 @@ class Planner {
     for (auto& region : instance.regions) {
       if (region.pointer_stride > 0 || region.parameter < 0) return "its memory holds addresses";
       if (region.element == "byte") return "what its memory holds is not known";
-      bytes += region.size;
+      // A copy for each address that the launch gets within it (sized_launch.cpp).
+      std::set<uint64_t> addresses;
+      for (size_t at = 0; at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t))
+        if (const uint64_t one = word_at(instance.arguments, at); one - region.address < region.size)
+          addresses.insert(one);
+      bytes += region.size * std::max<size_t>(1, addresses.size());
     }
     return bytes > kLargestGrown ? "its memory is large" : "";
   }

@@ -42,7 +42,7 @@ Status allow(int ruleset, const fs::path& path, uint64_t rights) {
   Descriptor at(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!at) {
     // What is not there, or not for this user, needs no rule.
-    if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP) return done();
+    if (errno != EMFILE && errno != ENFILE && errno != ENOMEM) return done();
     return environment_error("cannot open " + path.string() + " for the jail's rules: " + std::strerror(errno));
   }
   struct stat what{};

@@ -70,22 +70,25 @@ std::optional<Form> form_of(const Expression& expression, int64_t unit) {
     if (coefficient % unit != 0) return std::nullopt;
     std::string others;
     std::optional<Expression> position;
-    Expression moved = Expression::constant(coefficient / unit);
+    Expression argument = Expression::constant(coefficient / unit);
+    bool of_grid = false;
     for (auto& factor : factors) {
       const Expression parsed = Polynomial::factor(factor);
-      if (has_position(parsed) && std::exchange(position, parsed)) return std::nullopt;
+      const bool moves = has_position(parsed), geometry = !moves && has_geometry(parsed);
+      if (moves && std::exchange(position, parsed)) return std::nullopt;
+      of_grid |= geometry;
       // An iteration of a grid-stride loop is multiplied with the grid.
-      if (has_position(parsed) || has_geometry(parsed)) moved = moved * parsed;
+      if (moves || geometry) argument = argument * parsed;
       else others += "(" + factor + ") * ";
     }
     if (position && divides_by_parameters(*position)) {
       auto part = quotient(std::to_string(coefficient / unit) + " * " + others, *position);
-      if (!part || has_geometry(moved)) return std::nullopt;
+      if (!part || of_grid) return std::nullopt;
       parts.push_back(std::move(*part));
       continue;
     }
-    auto [known, fresh] = affine.try_emplace(others, moved);
-    if (!fresh) known->second = known->second + moved;
+    auto [known, fresh] = affine.try_emplace(others, argument);
+    if (!fresh) known->second = known->second + argument;
   }
   std::ranges::sort(parts, {}, &Part::text);
   Form form;
@@ -118,8 +121,7 @@ class Rewriter {
   /// True if `expression`, a number of bytes for an access of that width, is now made of a term.
   bool replace(Expression& expression, unsigned bytes, unsigned line) {
     if (!divides_by_parameters(expression)) return false;
-    const unsigned most = std::max(bytes, 1u);
-    for (unsigned unit : {most, 1u}) {
+    for (unsigned unit : {std::max(bytes, 1u), 1u}) {
       auto form = form_of(expression, unit);
       if (!form) continue;
       const Expression index = term(std::move(*form), line);

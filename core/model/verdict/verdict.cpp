@@ -211,6 +211,7 @@ std::string Sanitized::text() const {
   std::string text;
   for (size_t i = 0; i < tools.size(); ++i) text += (i == 0 ? "" : i + 1 == tools.size() ? " and " : ", ") + tools[i];
   if (!tools.empty()) text += tools.size() == 1 ? " reports nothing" : " report nothing";
+  if (as_original) text += " that the original does not do";
   if (!why.empty()) text += (text.empty() ? "not run: " : "; others were not run: ") + why;
   return text;
 }
@@ -341,7 +342,7 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       if (auto sizes = from.find("sizes_run"); sizes != from.end()) verdict.sizes_run = sizes_run_from_json(*sizes);
       if (auto field = from.find("field"); field != from.end()) verdict.field = field_equality_from_json(*field);
       if (auto sanitized = from.find("sanitized"); sanitized != from.end())
-        verdict.sanitized = Sanitized{sanitized->at("tools"), sanitized->at("why")};
+        verdict.sanitized = Sanitized{sanitized->at("tools"), sanitized->at("as_original"), sanitized->at("why")};
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;

@@ -84,7 +84,8 @@ struct RaceFigures {
 /// What NVIDIA's compute-sanitizer says of one launch of a GPU's candidate on a recorded input.
 struct Sanitized {
   std::vector<std::string> tools;  ///< Those that report nothing, or nothing that they do not report of the original.
-  std::string why;                 ///< Why the others were not run; empty: all were.
+  bool as_original = false;        ///< They report something, all of which they report of the original, too.
+  std::string why = {};            ///< Why the others were not run; empty: all were.
   std::string text() const;        ///< "memcheck, racecheck and synccheck report nothing".
 };
 

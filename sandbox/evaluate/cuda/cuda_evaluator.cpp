@@ -199,7 +199,7 @@ void CudaEvaluator::start_spare(Gpu& gpu) {
   if (gpu.spare.valid() || kImages * recorded + kOwn > facts_.memory_bytes) return;
   gpu.spare = std::async(std::launch::async, [this, &gpu] {
     const auto begin = Deadline::clock::now();
-    auto opened = RunnerProcess::open(*runners_, gpu.ordinal);
+    auto opened = RunnerProcess::open(*runners_, gpu.ordinal, {}, options_.deadline);
     opening_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
     gpu.has_spare = opened.ok();
     return opened;

@@ -88,13 +88,13 @@ class CudaEvaluator : public Evaluator {
     std::set<std::string> fatal;
     BaselineReport report;
     std::mutex busy;
-    /// A process that has opened the GPU and done nothing yet, or is about to: some drivers take seconds to start, and
-    /// a finalist needs a fresh process, as does whoever comes after one that crashed. Guarded by `busy`.
-    std::future<Result<std::unique_ptr<RunnerProcess>>> spare;
-    std::atomic<bool> has_spare = false;
     bool alive() const { return process && process->alive(); }
     /// For finalists.
     bool ready() const { return fresh && alive(); }
+    std::atomic<bool> has_spare = false;
+    /// A process that has opened the GPU and done nothing yet, or is about to: some drivers take seconds to start, and
+    /// a finalist needs a fresh process, as does whoever comes after one that crashed. Guarded by `busy`.
+    std::future<Result<std::unique_ptr<RunnerProcess>>> spare;
   };
   /// What it is raced against: our build of the original, or what the application runs.
   enum class Against { Clang, Application };
@@ -168,11 +168,11 @@ class CudaEvaluator : public Evaluator {
   std::optional<AsBuilt> as_built_;  ///< Known once prepare() is done.
   std::string only_as_built_;
   std::unique_ptr<ForkServer> runners_;
-  std::vector<std::unique_ptr<Gpu>> gpus_;
   /// Of the last calibration and confirmation; expected of one that has not been made; of its first; of a process that
   /// opens the GPU.
   std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, perturbing_seconds_ = 0,
                       opening_seconds_ = 0;
+  std::vector<std::unique_ptr<Gpu>> gpus_;
 
   mutable std::mutex mutex_;  ///< Guards what follows.
   std::map<std::pair<Against, Hash>, Verdict> measured_;

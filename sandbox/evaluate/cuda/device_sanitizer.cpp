@@ -40,24 +40,24 @@ const MepInstance& smallest(const Mep& mep) {
 
 }  // namespace
 
-const SanitizerLog* DeviceSanitizer::of_original(const std::string& tool, const RunnableCode& original) {
-  if (auto known = originals_.find(tool); known != originals_.end()) return &known->second;
-  auto log = run_(tool, original);
-  return log.ok() ? &originals_.emplace(tool, read_sanitizer_log(*log)).first->second : nullptr;
+Result<SanitizerLog> DeviceSanitizer::of_original(const std::string& tool, const RunnableCode& original) {
+  if (auto known = originals_.find(tool); known != originals_.end()) return known->second;
+  KERNELIFT_ASSIGN(std::string log, run_(tool, original));
+  return originals_.emplace(tool, read_sanitizer_log(log)).first->second;
 }
 
 Verdict DeviceSanitizer::judged(Verdict verdict, const RunnableCode& candidate, const RunnableCode& original) {
   Sanitized& said = verdict.sanitized.emplace();
   for (const char* tool : kTools) {
     auto log = run_(tool, candidate);
-    if (!log.ok()) {
-      said.why = log.error().message;
+    const SanitizerLog found = log.ok() ? read_sanitizer_log(*log) : SanitizerLog();
+    auto known = found.reports.empty() ? Result<SanitizerLog>(SanitizerLog()) : of_original(tool, original);
+    if (!log.ok() || !known.ok()) {
+      said.why = log.ok() ? "of the original: " + known.error().message : log.error().message;
       return verdict;
     }
-    const SanitizerLog found = read_sanitizer_log(*log);
-    const SanitizerLog* known = found.reports.empty() ? nullptr : of_original(tool, original);
     auto is_own = [&](const SanitizerReport& report) {
-      return !known || std::ranges::none_of(known->reports, [&](auto& one) { return one.is_like(report); });
+      return std::ranges::none_of(known->reports, [&](auto& one) { return one.is_like(report); });
     };
     if (auto own = std::ranges::find_if(found.reports, is_own); own != found.reports.end()) {
       verdict.outcome = outcome_of(tool, *own), verdict.stage = Stage::Verify;
@@ -65,7 +65,7 @@ Verdict DeviceSanitizer::judged(Verdict verdict, const RunnableCode& candidate, 
       verdict.timings.clear(), verdict.embedded.reset(), verdict.by_clang.reset();
       return verdict;
     }
-    said.tools.push_back(tool);
+    said.tools.push_back(tool), said.as_original |= !found.reports.empty();
   }
   return verdict;
 }

@@ -25,7 +25,7 @@ class DeviceSanitizer {
   Verdict judged(Verdict verdict, const RunnableCode& candidate, const RunnableCode& original);
 
  private:
-  const SanitizerLog* of_original(const std::string& tool, const RunnableCode& original);
+  Result<SanitizerLog> of_original(const std::string& tool, const RunnableCode& original);
   Run run_;
   std::map<std::string, SanitizerLog> originals_;  ///< By tool. EXPECTS: one original.
 };

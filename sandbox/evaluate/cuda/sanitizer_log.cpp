@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::string_view kPrefix = "=========";
 
-/// Where the report is from is left out: functions are inlined, and addresses move.
+/// What was done, by both of a race, without where: functions are inlined, and addresses move.
 std::string kind_of(const SanitizerReport& report) {
   std::string kind = report.what.substr(0, report.what.find(" at "));
+  if (report.where.starts_with("and ")) kind += " " + report.where.substr(0, report.where.find(" at "));
   for (std::string_view word : {"out of bounds", "misaligned"})
-    if (report.where.find(word) != report.where.npos) kind += word;
-  std::erase_if(kind, [](unsigned char c) { return std::isdigit(c); });
+    if (report.where.find(word) != report.where.npos) kind += " " + std::string(word);
   return kind;
 }
 

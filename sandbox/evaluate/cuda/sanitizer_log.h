@@ -10,7 +10,7 @@ namespace kernelift::sandbox {
 struct SanitizerReport {
   std::string what;   ///< "Invalid __shared__ write of size 4 bytes"
   std::string where;  ///< "at sums+0xd0, by thread (128,0,0) in block (0,0,0), access to 0x800 is out of bounds"
-  /// The same kind of report: equal but for numbers, addresses and places, in which two builds of a kernel differ.
+  /// The same kind of report: equal but for threads, addresses and places, in which two builds of a kernel differ.
   bool is_like(const SanitizerReport& one) const;
   std::string text() const;
 };

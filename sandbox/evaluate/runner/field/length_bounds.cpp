@@ -141,7 +141,7 @@ LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
   const bool relocated =
       std::ranges::any_of(bench_.memory->notes(), [](auto& note) { return note.starts_with(kRelocated); });
   auto add = [&](const ReplayBuffer& buffer, const ReplayBuffer& before, size_t index, auto& into) {
-    if (sized || buffer.given == before.given) return true;
+    if (buffer.given == before.given) return true;
     if (relocated && may_hold_pointers(buffer.bounds.layout)) return false;
     std::string bytes(buffer.size, '\0');
     if (!bench_.device.read(buffer.given, std::as_writable_bytes(std::span(bytes))).ok()) return false;
@@ -149,9 +149,10 @@ LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
     return true;
   };
   bool good = true;
-  for (size_t i = 0; i < memory.regions.size(); ++i)
+  // At another size the other process makes the memory itself.
+  for (size_t i = 0; !sized && i < memory.regions.size(); ++i)
     good &= add(memory.regions[i], recorded.regions[i], i, question.regions);
-  for (size_t i = 0; i < memory.variables.size(); ++i)
+  for (size_t i = 0; !sized && i < memory.variables.size(); ++i)
     good &= add(memory.variables[i], recorded.variables[i], i, question.variables);
   if (!good) return no.why_not = "its memory lies elsewhere than where it was recorded", no;
   return bench_.settings.lengths(question);
