@@ -10,6 +10,7 @@
 
 #include "core/base/process.h"
 #include "core/compiler/paths.h"
+#include "sandbox/evaluate/cuda/device_sanitizer.h"
 #include "sandbox/jail/layers.h"
 
 namespace fs = std::filesystem;
@@ -119,6 +120,15 @@ Finding curl_finding() {
   return finding;
 }
 
+Finding sanitizer_finding() {
+  Finding finding{"toolkits", "compute-sanitizer", Health::Good, {}, {}, false};
+  if (auto program = sandbox::find_compute_sanitizer()) return finding.detail = program->string(), finding;
+  finding.health = Health::Limited;
+  finding.detail = "none: what is patched in for a GPU is not looked at by NVIDIA's own tools";
+  finding.fix = "apt-get install cuda-sanitizer-13-0 from NVIDIA's repository, or put it on PATH";
+  return finding;
+}
+
 Finding disk_finding() {
   struct statvfs info{};
   double free_gib = statvfs(".", &info) == 0 ? double(info.f_bavail) * double(info.f_frsize) / (1 << 30) : 0;
@@ -162,6 +172,7 @@ std::vector<Finding> survey_machine() {
   std::vector<Finding> nvidia = survey_nvidia();
   for (auto& finding : nvidia)
     if (finding.area == "toolkits") findings.push_back(finding);
+  findings.push_back(sanitizer_finding());
   findings.push_back(cpu_finding());
   for (auto& finding : nvidia)
     if (finding.area == "devices") findings.push_back(finding);

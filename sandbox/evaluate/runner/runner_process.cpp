@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6, kTold = 7, kNo = 8,
                    kQuiet = 9, kGo = 10, kAskLengths = 11, kLengths = 12;
-constexpr auto kOpenLimit = 90s;
+constexpr std::chrono::milliseconds kOpenLimit = 90s, kShortestOpen = 1s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
 constexpr auto kProfileLimit = 3min;  // For some dozen passes, each on restored memory.
@@ -226,19 +226,19 @@ Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body,
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_server, int ordinal,
                                                            std::function<void(bool)> quiet,
                                                            std::optional<Deadline> deadline) {
-  auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kOpenLimit);
+  // What is wrong with a device or its data is worth a second even to who is late.
+  std::chrono::milliseconds limit = kOpenLimit;
   if (deadline)
-    limit = std::min(limit, std::chrono::ceil<std::chrono::milliseconds>(*deadline - Deadline::clock::now()));
-  auto too_late = [&] {
-    return answer_is_no(
-        "the time was over before the device had been opened, so nothing could be tried; give it more "
-        "time (--time)");
-  };
-  if (limit.count() <= 0) return too_late();
+    limit = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(*deadline - Deadline::clock::now()), kShortestOpen,
+                       limit);
   KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
   auto answer = process->request(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), limit);
-  if (!answer.ok()) return deadline && Deadline::clock::now() >= *deadline ? too_late() : std::move(answer).error();
+  if (!answer.ok() && deadline && Deadline::clock::now() >= *deadline)
+    return answer_is_no(
+        "the time was over before the device had been opened, so nothing could be tried; give it more "
+        "time (--time)");
+  if (!answer.ok()) return std::move(answer).error();
   if (!decode(*answer, process->facts_)) return environment_error("the process that measures sent a malformed answer");
   return process;
 }
