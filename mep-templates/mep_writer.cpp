@@ -354,13 +354,11 @@ std::string build_flags(const Mep& mep, const LanguageWords& words) {
 std::string readme_instances(const Mep& mep) {
   std::string text;
   for (auto& instance : mep.instances) {
-    uint64_t bytes = 0;
-    for (auto& region : instance.regions) bytes += region.size;
     char line[256];
     std::snprintf(
         line, sizeof line, ": `%s`, %llu bytes of memory in %zu buffers, %.1f us in the application, %s\n",
-        instance.geometry.text().c_str(), static_cast<unsigned long long>(bytes), instance.regions.size(),
-        instance.microseconds,
+        instance.geometry.text().c_str(), static_cast<unsigned long long>(instance.region_bytes()),
+        instance.regions.size(), instance.microseconds,
         instance.held_out
             ? "held out: for verification only"
             : ("stands for " + std::to_string(int(100 * instance.weight + 0.5)) + " % of the kernel's time").c_str());

@@ -74,7 +74,6 @@ class CandidateTrials {
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<PatchVariant> best, next());
       if (!best) break;
-      if (!inspect(*best)) continue;
       KERNELIFT_ASSIGN(bool finished, prove(*best));
       if (finished) break;
     }
@@ -96,7 +95,6 @@ class CandidateTrials {
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<PatchVariant> best, next());
       if (!best) return no_patch_error();
-      if (!inspect(*best)) continue;
       KERNELIFT_ASSIGN(bool fits, plan(*best));
       if (!fits) continue;
       KernelChange change = offer_.request;
@@ -129,11 +127,12 @@ class CandidateTrials {
   }
 
  private:
-  /// The best variant that is confirmed and can be patched in; nothing if there is none.
+  /// The best variant that is confirmed, can be patched in and passes inspect(); nothing if there is none.
   Result<std::optional<PatchVariant>> next() {
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<PatchVariant> best, best_confirmed());
       KERNELIFT_ASSIGN(std::optional<PatchVariant> challenger, take_challenger(best));
+      if (!challenger && best && !inspect(*best)) continue;
       if (!challenger) return best;
       if (best) variants_.push_back(std::move(*best));
       confirm(*challenger);

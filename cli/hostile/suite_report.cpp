@@ -11,6 +11,10 @@ namespace {
 constexpr Standing kStandings[] = {Standing::Held, Standing::Believed, Standing::Outside, Standing::Otherwise,
                                    Standing::Refused};
 
+bool is_harmless(const SuiteFinding& finding) {
+  return finding.standing == Standing::Held || finding.standing == Standing::Otherwise;
+}
+
 }  // namespace
 
 size_t SuiteReport::count(Standing standing) const {
@@ -20,8 +24,7 @@ size_t SuiteReport::count(Standing standing) const {
 
 bool SuiteReport::holds() const {
   return notes.empty() && std::ranges::all_of(findings, [](auto& finding) {
-           return !finding.trick.gap.empty() || finding.standing == Standing::Held ||
-                  finding.standing == Standing::Otherwise;
+           return !finding.trick.gap.empty() || is_harmless(finding);
          });
 }
 
@@ -55,14 +58,13 @@ std::string SuiteReport::text() const {
       for (auto& one : finding.reached) text += "    " + one + "\n";
     }
   for (auto& note : notes) text += "\n" + note + "\n";
-  const bool gaps = std::ranges::any_of(findings, [](auto& finding) {
-    return !finding.trick.gap.empty() && finding.standing != Standing::Held && finding.standing != Standing::Otherwise;
-  });
+  // Where it holds, all that is not harmless is a known gap.
+  const bool gaps = holds() && !std::ranges::all_of(findings, is_harmless);
   std::snprintf(line, sizeof line, "\n%s on %s in %.0f s: %s%s", counted(findings.size(), "candidate").c_str(),
                 device.c_str(), seconds,
                 holds() ? "none was believed, none got out, no honest one was refused"
                         : "the sandbox does not hold on this machine",
-                holds() && gaps ? ", but for known gaps (marked above)" : "");
+                gaps ? ", but for known gaps (marked above)" : "");
   text += line;
   if (left_out > 0) text += "\n" + counted(left_out, "further candidate") + " left out for lack of time";
   return text;

@@ -23,7 +23,7 @@ std::string summary(const Mep& mep, const std::filesystem::path& folder) {
   uint64_t bytes = 0;
   for (auto& instance : mep.instances) {
     held_out += instance.held_out;
-    for (auto& region : instance.regions) bytes += region.size;
+    bytes += instance.region_bytes();
   }
   text += "\n  instances  " + std::to_string(mep.instances.size()) +
           (mep.inputs == "capture" ? " recorded" : " made up, with the original's own results as reference") +

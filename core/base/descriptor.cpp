@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-constexpr int kFirst = 3;       ///< The lowest number that is no standard stream's.
+constexpr int kFirst = 3;              ///< The lowest number that is no standard stream's.
+std::optional<rlimit> limit_at_start;  ///< Of descriptors, once it was raised.
 constexpr int kFarAbove = 640;  ///< Below the usual limit of 1024, above what programs reach that count their files.
 
 int duplicate(int fd, int lowest) { return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest)); }
@@ -47,10 +48,6 @@ int moved_far(int fd) {
 }  // namespace
 
 int above_standard(int fd) { return fd >= kFirst ? fd : moved(fd, kFirst); }
-
-namespace {
-std::optional<rlimit> limit_at_start;
-}  // namespace
 
 void raise_descriptor_limit() {
   rlimit now{};

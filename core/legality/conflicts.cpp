@@ -63,13 +63,9 @@ struct Meeting {
   const KernelModel::Barrier* barrier = nullptr;
 };
 
-struct Meetings {
-  std::vector<Meeting> known;
-  bool all = true;  ///< False: of some barrier it is not known who reaches it when.
-};
-
-Meetings meetings(Setting& setting, const Side& side, Scope scope) {
-  Meetings found;
+/// Those barriers of which it is known which threads reach them, and when.
+std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
+  std::vector<Meeting> all;
   for (auto& barrier : side.model.barriers) {
     if (barrier.of_warp && !reached_by_all_lanes(setting, side, barrier)) continue;
     InstanceText text(side.launch, setting.parameters, scope);
@@ -90,10 +86,9 @@ Meetings meetings(Setting& setting, const Side& side, Scope scope) {
         meeting.thread.emplace_back(part.begin(), part.end());
     meeting.dimensions = text.dimensions(), meeting.constraints = text.constraints(), meeting.block = *block;
     meeting.barrier = &barrier;
-    found.known.push_back(std::move(meeting));
+    all.push_back(std::move(meeting));
   }
-  found.all = found.known.size() == side.model.barriers.size();
-  return found;
+  return all;
 }
 
 class Search {
@@ -144,10 +139,10 @@ class Search {
   /// Whether between() may have kept pairs that a barrier orders.
   bool may_be_ordered(const Touch& a, const Touch& b) {
     if (side_.model.barriers.empty()) return false;
-    return !a.timed() || !b.timed() || !all_meetings().all;
+    return !a.timed() || !b.timed() || known_meetings().size() < side_.model.barriers.size();
   }
 
-  const Meetings& all_meetings() {
+  const std::vector<Meeting>& known_meetings() {
     if (!meetings_) meetings_ = meetings(setting_, side_, scope_);
     return *meetings_;
   }
@@ -215,7 +210,7 @@ class Search {
     isl::map instances = left.apply_range(same).apply_range(right.reverse()).intersect(different);
     if (instances.is_null() || instances.is_empty().is_true()) return instances;
     if (a.timed() && b.timed()) {
-      for (auto& meeting : all_meetings().known) {
+      for (auto& meeting : known_meetings()) {
         instances = instances.subtract(ordered(a, b, meeting, places, "a", "b"));
         instances = instances.subtract(ordered(b, a, meeting, places, "b", "a"));
         if (instances.is_null() || instances.is_empty().is_true()) return instances;
@@ -263,7 +258,7 @@ class Search {
   size_t subscripts_;
   Scope scope_;
   std::vector<isl::map> placed_;
-  std::optional<Meetings> meetings_;
+  std::optional<std::vector<Meeting>> meetings_;
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ struct Conflict {
   /// Two threads surely conflict; otherwise they may.
   bool certain = false;
   /// Those of surely different threads that surely no barrier orders: one thread's iterations of a grid-stride loop
-  /// look like several threads, and of some barriers it is not known who reaches them. The others excuse nothing.
+  /// look like several threads, and of some barriers it is not known which threads reach them. The others excuse
+  /// nothing.
   isl::map unordered = {};
 };
 

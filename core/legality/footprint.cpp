@@ -10,12 +10,7 @@
 namespace kernelift::legality {
 namespace {
 
-bool is_position(const std::string& factor) {
-  return std::ranges::any_of(Polynomial::factor(factor).variables(), [](auto& variable) {
-    return variable.starts_with("tid.") || variable.starts_with("bid.") || variable.starts_with("loop.") ||
-           variable.starts_with("term.");
-  });
-}
+bool is_position(const std::string& factor) { return has_position(Polynomial::factor(factor)); }
 
 /// The factors that do not depend on the position; nullopt: more than one does.
 std::optional<Polynomial::Factors> stride_of(const Polynomial::Factors& factors) {

@@ -446,6 +446,12 @@ Result<std::string> Mep::store(const fs::path& folder, std::span<const std::byte
   return file;
 }
 
+uint64_t MepInstance::region_bytes() const {
+  uint64_t bytes = 0;
+  for (auto& region : regions) bytes += region.size;
+  return bytes;
+}
+
 std::vector<MepInstance::ArgumentSlot> MepInstance::argument_slots() const {
   constexpr uint32_t kWord = 8;
   std::vector<ArgumentSlot> slots;

@@ -96,6 +96,7 @@ struct MepInstance : RecordedLaunch {
   /// The words of the arguments that must be changed if regions are mapped at other addresses than recorded; no others
   /// may be.
   std::vector<ArgumentSlot> argument_slots() const;
+  uint64_t region_bytes() const;  ///< Of all regions together.
 };
 
 /// Allowed differences between floating-point values of a buffer. Integers are always compared bit by bit.

@@ -143,12 +143,7 @@ class Planner {
   std::vector<size_t> smallest_first() const {
     std::vector<size_t> order(mep_.instances.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    auto bytes = [&](size_t i) {
-      uint64_t sum = 0;
-      for (auto& region : mep_.instances[i].regions) sum += region.size;
-      return std::pair(sum, i);
-    };
-    std::ranges::sort(order, {}, bytes);
+    std::ranges::sort(order, {}, [&](size_t i) { return std::pair(mep_.instances[i].region_bytes(), i); });
     return order;
   }
 
@@ -240,16 +235,16 @@ class Planner {
     for (auto& parameter : mep_.parameters)
       if (!parameter.record.empty()) return "it gets a structure, which may hold addresses and sizes";
     if (!instance.symbols.empty()) return "its memory holds addresses";
+    // A copy for each address that the launch gets within a region (sized_launch.cpp).
+    std::vector<std::set<uint64_t>> addresses(instance.regions.size());
+    for (auto& [offset, region] : instance.argument_slots())
+      addresses[region].insert(word_at(instance.arguments, offset));
     uint64_t bytes = 0;
-    for (auto& region : instance.regions) {
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      auto& region = instance.regions[i];
       if (region.pointer_stride > 0 || region.parameter < 0) return "its memory holds addresses";
       if (region.element == "byte") return "what its memory holds is not known";
-      // A copy for each address that the launch gets within it (sized_launch.cpp).
-      std::set<uint64_t> addresses;
-      for (size_t at = 0; at + sizeof(uint64_t) <= instance.arguments.size(); at += sizeof(uint64_t))
-        if (const uint64_t one = word_at(instance.arguments, at); one - region.address < region.size)
-          addresses.insert(one);
-      bytes += region.size * std::max<size_t>(1, addresses.size());
+      bytes += region.size * std::max<size_t>(1, addresses[i].size());
     }
     return bytes > kLargestGrown ? "its memory is large" : "";
   }

@@ -12,13 +12,6 @@ namespace {
 
 using Op = Expression::Op;
 
-bool is_position(const std::string& variable) {
-  return variable.starts_with("tid.") || variable.starts_with("bid.") || variable.starts_with("loop.") ||
-         variable.starts_with("term.");
-}
-
-bool has_position(const Expression& expression) { return std::ranges::any_of(expression.variables(), is_position); }
-
 bool is_quotient(const Expression& expression) {
   return expression.op() == Op::Divide || expression.op() == Op::Remainder;
 }
@@ -45,19 +38,14 @@ bool has_geometry(const Expression& expression) {
 
 std::optional<Form> form_of(const Expression& expression, int64_t unit);
 
-/// The quotients in one product of a sum, by the product's other factors.
-struct Part {
-  std::string text;
-  std::vector<Expression> arguments;
-};
-
-std::optional<Part> quotient(const std::string& times, const Expression& expression) {
+/// A product of `times` and a quotient.
+std::optional<Form> quotient(const std::string& times, const Expression& expression) {
   if (!is_quotient(expression) || has_position(expression.operands()[1])) return std::nullopt;
   auto dividend = form_of(expression.operands()[0], 1);
   const std::string divisor = expression.operands()[1].text();
   if (!dividend || has_geometry(expression.operands()[1])) return std::nullopt;
   const char* op = expression.op() == Op::Divide ? ") / (" : ") % (";
-  return Part{times + "((" + dividend->text + op + divisor + "))", std::move(dividend->arguments)};
+  return Form{times + "((" + dividend->text + op + divisor + "))", std::move(dividend->arguments)};
 }
 
 /// Sums of what is affine in the positions, by the product of parameters that they are multiplied with, and quotients.
@@ -65,7 +53,7 @@ std::optional<Form> form_of(const Expression& expression, int64_t unit) {
   const auto sum = Polynomial::of(expression);
   if (!sum) return std::nullopt;
   std::map<std::string, Expression> affine;
-  std::vector<Part> parts;
+  std::vector<Form> parts;
   for (auto& [factors, coefficient] : sum->products()) {
     if (coefficient % unit != 0) return std::nullopt;
     std::string others;
@@ -90,7 +78,7 @@ std::optional<Form> form_of(const Expression& expression, int64_t unit) {
     auto [known, fresh] = affine.try_emplace(others, argument);
     if (!fresh) known->second = known->second + argument;
   }
-  std::ranges::sort(parts, {}, &Part::text);
+  std::ranges::sort(parts, {}, &Form::text);
   Form form;
   for (auto& [others, argument] : affine) {
     form.text += (form.text.empty() ? "" : " + ") + others + "#";

@@ -34,6 +34,13 @@ std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
 
 }  // namespace
 
+bool has_position(const Expression& expression) {
+  return std::ranges::any_of(expression.variables(), [](auto& variable) {
+    return variable.starts_with("tid.") || variable.starts_with("bid.") || variable.starts_with("loop.") ||
+           variable.starts_with("term.");
+  });
+}
+
 Polynomial::Polynomial(int64_t constant) {
   if (constant != 0) products_[{}] = constant;
 }

@@ -11,6 +11,9 @@
 
 namespace kernelift::legality {
 
+/// It depends on the thread's position, an iteration or a term.
+bool has_position(const Expression& expression);
+
 class Polynomial {
  public:
   using Factors = std::vector<std::string>;  ///< Texts of the factors, sorted; one that occurs twice is there twice.

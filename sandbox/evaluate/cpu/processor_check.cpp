@@ -14,19 +14,13 @@ namespace {
 constexpr int kMostForkServers = 3;
 constexpr uint64_t kMostBytes = 1ull << 30;  // Of recorded memory: what a kernel of that size does takes long here.
 
-uint64_t bytes_of(const MepInstance& instance) {
-  uint64_t bytes = 0;
-  for (auto& region : instance.regions) bytes += region.size;
-  return bytes;
-}
-
 /// The MEP with the smallest of its instances, as far as there is room for them.
 Mep smallest_instances(const Mep& mep) {
   Mep small = mep;
-  auto size = [](auto& one) { return std::tuple(bytes_of(one), one.geometry.threads(), one.id); };
+  auto size = [](auto& one) { return std::tuple(one.region_bytes(), one.geometry.threads(), one.id); };
   std::ranges::sort(small.instances, {}, size);
   uint64_t bytes = 0;
-  std::erase_if(small.instances, [&](auto& instance) { return (bytes += bytes_of(instance)) > kMostBytes; });
+  std::erase_if(small.instances, [&](auto& instance) { return (bytes += instance.region_bytes()) > kMostBytes; });
   return small;
 }
 

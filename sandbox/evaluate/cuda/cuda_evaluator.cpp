@@ -194,8 +194,7 @@ void CudaEvaluator::start_spare(Gpu& gpu) {
   // The driver's own memory for it must not be missed: inputs, what is given and answers lie on the GPU.
   constexpr uint64_t kImages = 3, kOwn = 2ull << 30;
   uint64_t recorded = 0;
-  for (auto& instance : mep_.instances)
-    for (auto& region : instance.regions) recorded += region.size;
+  for (auto& instance : mep_.instances) recorded += instance.region_bytes();
   if (gpu.spare.valid() || kImages * recorded + kOwn > facts_.memory_bytes) return;
   gpu.spare = std::async(std::launch::async, [this, &gpu] {
     const auto begin = Deadline::clock::now();

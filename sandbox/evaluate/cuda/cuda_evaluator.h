@@ -93,7 +93,7 @@ class CudaEvaluator : public Evaluator {
     bool ready() const { return fresh && alive(); }
     std::atomic<bool> has_spare = false;
     /// A process that has opened the GPU and done nothing yet, or is about to: some drivers take seconds to start, and
-    /// a finalist needs a fresh process, as does whoever comes after one that crashed. Guarded by `busy`.
+    /// a finalist needs a fresh process, as does the next candidate after a crash. Guarded by `busy`.
     std::future<Result<std::unique_ptr<RunnerProcess>>> spare;
   };
   /// What it is raced against: our build of the original, or what the application runs.
@@ -144,8 +144,8 @@ class CudaEvaluator : public Evaluator {
   /// One whose recipe the application's compiler does not have.
   std::optional<Evaluation> confirm_embedded(Gpu& gpu, EvaluationJob& job, Inquiry inquiry);
   /// What gains over clang's build of the original gains nothing for the application where that is the slower one, and
-  /// it must not outrank those who were raced against what the application runs: it has the gain that its own time
-  /// gives over that.
+  /// it must not outrank candidates that were raced against what the application runs: it has the gain that its own
+  /// time gives over that.
   static void claim_no_more_than_embedded(const BaselineReport& original, Verdict& verdict);
   static void add_embedded_figures(const Evaluation& raced, Verdict& verdict);
   /// Into Verdict::by_clang: of a race between two of clang's builds.

@@ -2,7 +2,7 @@
 #include "sandbox/evaluate/cuda/device_sanitizer.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "core/base/executable.h"
 #include "core/base/file.h"
@@ -31,41 +31,41 @@ Outcome outcome_of(const std::string& tool, const SanitizerReport& report) {
 }
 
 const MepInstance& smallest(const Mep& mep) {
-  return *std::ranges::min_element(mep.instances, {}, [](const MepInstance& one) {
-    uint64_t bytes = 0;
-    for (auto& region : one.regions) bytes += region.size;
-    return std::tuple(bytes, one.geometry.threads());
-  });
+  return *std::ranges::min_element(
+      mep.instances, {}, [](const MepInstance& one) { return std::pair(one.region_bytes(), one.geometry.threads()); });
 }
 
 }  // namespace
 
 Result<SanitizerLog> DeviceSanitizer::of_original(const std::string& tool, const RunnableCode& original) {
   if (auto known = originals_.find(tool); known != originals_.end()) return known->second;
-  KERNELIFT_ASSIGN(std::string log, run_(tool, original));
-  return originals_.emplace(tool, read_sanitizer_log(log)).first->second;
+  KERNELIFT_ASSIGN(SanitizerLog log, run_(tool, original));
+  return originals_.emplace(tool, std::move(log)).first->second;
 }
 
 Verdict DeviceSanitizer::judged(Verdict verdict, const RunnableCode& candidate, const RunnableCode& original) {
   Sanitized& said = verdict.sanitized.emplace();
   for (const char* tool : kTools) {
-    auto log = run_(tool, candidate);
-    const SanitizerLog found = log.ok() ? read_sanitizer_log(*log) : SanitizerLog();
-    auto known = found.reports.empty() ? Result<SanitizerLog>(SanitizerLog()) : of_original(tool, original);
-    if (!log.ok() || !known.ok()) {
-      said.why = log.ok() ? "of the original: " + known.error().message : log.error().message;
+    auto found = run_(tool, candidate);
+    if (!found.ok()) {
+      said.why = found.error().message;
+      return verdict;
+    }
+    auto known = found->reports.empty() ? Result<SanitizerLog>(SanitizerLog()) : of_original(tool, original);
+    if (!known.ok()) {
+      said.why = "of the original: " + known.error().message;
       return verdict;
     }
     auto is_own = [&](const SanitizerReport& report) {
       return std::ranges::none_of(known->reports, [&](auto& one) { return one.is_like(report); });
     };
-    if (auto own = std::ranges::find_if(found.reports, is_own); own != found.reports.end()) {
+    if (auto own = std::ranges::find_if(found->reports, is_own); own != found->reports.end()) {
       verdict.outcome = outcome_of(tool, *own), verdict.stage = Stage::Verify;
       verdict.detail = "compute-sanitizer's " + std::string(tool) + ": " + own->text();
       verdict.timings.clear(), verdict.embedded.reset(), verdict.by_clang.reset();
       return verdict;
     }
-    said.tools.push_back(tool), said.as_original |= !found.reports.empty();
+    said.tools.push_back(tool), said.as_original |= !found->reports.empty();
   }
   return verdict;
 }
@@ -84,7 +84,7 @@ DeviceSanitizer::Run sanitized_launches(const fs::path& sanitizer, const Mep& me
                                         int ordinal) {
   const std::string instance = smallest(mep).id;
   return [sanitizer, folder = fs::absolute(folder), ordinal, instance](
-             const std::string& tool, const RunnableCode& code) -> Result<std::string> {
+             const std::string& tool, const RunnableCode& code) -> Result<SanitizerLog> {
     KERNELIFT_ASSIGN(TemporaryFolder work, TemporaryFolder::create("kernelift-sanitizer"));
     KERNELIFT_ASSIGN(fs::path kernelift, executable());
     const fs::path request = work.path() / "launch", log = work.path() / "log";
@@ -124,13 +124,13 @@ DeviceSanitizer::Run sanitized_launches(const fs::path& sanitizer, const Mep& me
     if (ran->timed_out)
       return environment_error(tool + " takes more than " + std::to_string(kLimit.count()) + " s for one launch");
     auto text = read_text(log);
-    const bool complete = text.ok() && read_sanitizer_log(*text).complete;
+    SanitizerLog found = text.ok() ? read_sanitizer_log(*text) : SanitizerLog();
     // A launch that a tool ended fails; whatever else fails says nothing of the code.
-    if (!complete || (ran->exit_code != 0 && read_sanitizer_log(*text).reports.empty())) {
+    if (!found.complete || (ran->exit_code != 0 && found.reports.empty())) {
       std::string said = ran->err.substr(0, ran->err.find('\n'));
       return environment_error(tool + " " + ran->describe() + (said.empty() ? "" : ": " + said));
     }
-    return text;
+    return found;
   };
 }
 

@@ -17,8 +17,8 @@ namespace kernelift::sandbox {
 
 class DeviceSanitizer {
  public:
-  /// Runs one launch under a tool; the log, or an Error: why there is none.
-  using Run = std::function<Result<std::string>(const std::string& tool, const RunnableCode& code)>;
+  /// Runs one launch under a tool; its complete log, or an Error: why there is none.
+  using Run = std::function<Result<SanitizerLog>(const std::string& tool, const RunnableCode& code)>;
   explicit DeviceSanitizer(Run run) : run_(std::move(run)) {}
 
   /// A right verdict with Verdict::sanitized, or as wrong. `original`: launched as recorded.

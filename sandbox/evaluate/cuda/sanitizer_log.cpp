@@ -1,8 +1,7 @@
 // See sanitizer_log.h.
 #include "sandbox/evaluate/cuda/sanitizer_log.h"
 
-#include <algorithm>
-#include <cctype>
+#include "core/base/words.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -16,12 +15,6 @@ std::string kind_of(const SanitizerReport& report) {
   for (std::string_view word : {"out of bounds", "misaligned"})
     if (report.where.find(word) != report.where.npos) kind += " " + std::string(word);
   return kind;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace
@@ -39,7 +32,7 @@ SanitizerLog read_sanitizer_log(std::string_view log) {
     log.remove_prefix(end == log.npos ? log.size() : end + 1);
     if (!line.starts_with(kPrefix)) continue;
     line.remove_prefix(kPrefix.size());
-    const std::string text(trimmed(line));
+    const std::string text = without_outer_blanks(line);
     if (text.empty() || text == "COMPUTE-SANITIZER") {
       in_report = false;
     } else if (text.find(" SUMMARY: ") != text.npos) {

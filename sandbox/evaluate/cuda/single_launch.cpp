@@ -36,7 +36,7 @@ Status launch_once(const std::filesystem::path& file) {
   CudaDeviceOptions options = device_options(mep);
   options.alone = true, options.ordinal = launch.ordinal;
   KERNELIFT_ASSIGN(std::unique_ptr<Device> device, open_cuda_device(options));
-  // Whoever waits for this process knows how long: no launch ends it before.
+  // The parent process has its own limit for the whole process.
   RunnerSettings settings;
   settings.launch_limit = std::chrono::hours(1);
   KERNELIFT_ASSIGN(auto bench, Workbench::create(*device, mep, launch.mep, settings, [](auto&) {}));

@@ -226,7 +226,7 @@ Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body,
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_server, int ordinal,
                                                            std::function<void(bool)> quiet,
                                                            std::optional<Deadline> deadline) {
-  // What is wrong with a device or its data is worth a second even to who is late.
+  // A second is allowed past the deadline, so that a broken device or missing data is still reported as such.
   std::chrono::milliseconds limit = kOpenLimit;
   if (deadline)
     limit = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(*deadline - Deadline::clock::now()), kShortestOpen,
@@ -234,11 +234,10 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::open(ForkServer& fork_serv
   KERNELIFT_ASSIGN(Worker worker, fork_server.spawn());
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(std::move(worker), std::move(quiet)));
   auto answer = process->request(kOpen, WireWriter().number(static_cast<uint64_t>(ordinal)).take(), limit);
-  if (!answer.ok() && deadline && Deadline::clock::now() >= *deadline)
+  if (!answer.ok() && (!deadline || Deadline::clock::now() < *deadline)) return std::move(answer).error();
+  if (!answer.ok())
     return answer_is_no(
-        "the time was over before the device had been opened, so nothing could be tried; give it more "
-        "time (--time)");
-  if (!answer.ok()) return std::move(answer).error();
+        "the time was over before the device had been opened, so nothing could be tried; give it more time (--time)");
   if (!decode(*answer, process->facts_)) return environment_error("the process that measures sent a malformed answer");
   return process;
 }

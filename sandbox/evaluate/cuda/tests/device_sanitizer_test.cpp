@@ -85,13 +85,13 @@ struct Said {
 Verdict judged(Said& said) {
   RunnableCode candidate, original;
   candidate.image = "candidate", original.image = "original";
-  DeviceSanitizer sanitizer([&](const std::string& tool, const RunnableCode& code) -> Result<std::string> {
+  DeviceSanitizer sanitizer([&](const std::string& tool, const RunnableCode& code) -> Result<SanitizerLog> {
     said.runs.push_back(code.image + " " + tool);
     auto& logs = code.image == "candidate" ? said.candidate : said.original;
     auto log = logs.find(tool);
-    if (log == logs.end()) return std::string(kNothing);
+    if (log == logs.end()) return read_sanitizer_log(kNothing);
     if (log->second.empty()) return environment_error(tool + " takes more than 90 s for one launch");
-    return log->second;
+    return read_sanitizer_log(log->second);
   });
   Verdict verdict;
   verdict.timings.resize(1);
