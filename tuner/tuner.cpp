@@ -459,17 +459,15 @@ Status Tuning::confirm_finalists() {
     return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low();
   };
   if (confirmed_ > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
+  const std::string late = evaluator_.why_late();
+  const std::string over = "the time was over" + (late.empty() ? "" : ": the last one's went to " + late);
   if (best && best->confirmed)
     unconfirmed_ = "candidates that the search found to be faster than the best could not be confirmed (" +
-                   (trouble_.empty() ? "the time was over" : trouble_) +
-                   "); give it more time (--time), or go on with --resume";
+                   (trouble_.empty() ? over : trouble_) + "); give it more time (--time), or go on with --resume";
   else
-    unconfirmed_ =
-        trouble_.empty()
-            ? "the time was over before any finalist could be confirmed, so these figures are from the search only; "
-              "give it more time (--time), or go on with --resume"
-            : "no finalist could be confirmed (" + trouble_ +
-                  "), so these figures are from the search only; go on with --resume";
+    unconfirmed_ = "no finalist could be confirmed (" + (trouble_.empty() ? over : trouble_) +
+                   "), so these figures are from the search only; " +
+                   (trouble_.empty() ? "give it more time (--time), or go on with --resume" : "go on with --resume");
   return done();
 }
 

@@ -425,8 +425,9 @@ TEST_F(TunerTest, ReportsThatTheTimeWasTooShortToConfirm) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_LE(time.seconds(), options_.seconds);
   EXPECT_EQ(evaluator.confirmed, 0u);
-  EXPECT_THAT(report->unconfirmed, HasSubstr("before any finalist could be confirmed"));
-  EXPECT_THAT(to_json(*report).dump(), HasSubstr("before any finalist could be confirmed"));
+  EXPECT_THAT(report->unconfirmed,
+              HasSubstr("no finalist could be confirmed (the time was over: the last one's went to launches 3.0 s)"));
+  EXPECT_THAT(to_json(*report).dump(), HasSubstr("no finalist could be confirmed"));
 }
 
 TEST_F(TunerTest, KeepsTrialsAfterAnInterrupt) {

@@ -12,6 +12,7 @@ namespace kernelift::sandbox {
 namespace {
 
 constexpr int kMostForkServers = 3;
+constexpr const char* kNoTimeToCheck = "there was no time left for it";
 constexpr uint64_t kMostBytes = 1ull << 30;  // Of recorded memory: what a kernel of that size does takes long here.
 
 /// The MEP with the smallest of its instances, as far as there is room for them.
@@ -80,6 +81,10 @@ Status ProcessorCheck::start_fork_server() {
   return done();
 }
 
+ProcessorCheck::Held ProcessorCheck::hold(Runner& runner, std::optional<Deadline> until) {
+  return until ? Held(runner.busy, *until) : Held(runner.busy);
+}
+
 Status ProcessorCheck::ready(Runner& runner) {
   if (runner.process && runner.process->alive()) return done();
   runner.process.reset();
@@ -120,13 +125,13 @@ Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileRep
                                     std::optional<Deadline> deadline) {
   CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
   if (!compiled.ok()) return not_checked("it does not compile for this machine's processor: " + compiled.detail);
-  if (std::string why = why_not(candidates_); !why.empty()) return not_checked(why);
+  if (std::string why = why_not(checks_); !why.empty()) return not_checked(why);
   Inquiry inquiry;
   inquiry.check = inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = SharedEra::kAlways;
-  auto& runner = *candidates_.process;
+  auto& runner = *checks_.process;
   auto answer = runner.evaluate(runnable_code(candidate, compiled.image), inquiry);
-  if (!answer) return not_checked("there was no time left for it");
+  if (!answer) return not_checked(kNoTimeToCheck);
   auto* verdict = std::get_if<Verdict>(&*answer);
   if (!verdict) return not_checked(std::get<NotJudged>(*answer).why);
   if (!runner.answered()) return not_checked(verdict->detail);
@@ -134,7 +139,8 @@ Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileRep
 }
 
 Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {
-  std::lock_guard one_at_a_time(candidates_.busy);
+  const Held held = hold(checks_, deadline);
+  if (!held) return not_checked(kNoTimeToCheck);
   const Hash key = code_key(candidate, own.image);
   {
     std::lock_guard lock(mutex_);
@@ -155,9 +161,20 @@ Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candid
 
 ProcessorCheck::Said ProcessorCheck::said(const Candidate& candidate, const CompileReply& own,
                                           std::optional<Deadline> deadline) {
-  Said all{check(candidate, own, deadline), {}};
-  if (all.check.ok()) all.field = formula(candidate, own, until(deadline), SharedEra::kAlways);
-  return all;
+  auto field =
+      std::async(std::launch::async, [&] { return formula(candidate, own, until(deadline), SharedEra::kAlways); });
+  Verdict said = check(candidate, own, deadline);
+  return {std::move(said), field.get()};
+}
+
+void ProcessorCheck::check_original_ahead(std::optional<Deadline> deadline) {
+  std::lock_guard lock(mutex_);
+  if (ahead_.valid()) return;
+  ahead_ = std::async(std::launch::async, [this, deadline] {
+    Candidate original;
+    original.source = baseline_.source;
+    (void)check(original, baseline_.reply, deadline);
+  });
 }
 
 Evaluation ProcessorCheck::with(Evaluation evaluation, const Said& said) {
@@ -170,31 +187,33 @@ Evaluation ProcessorCheck::with(Evaluation evaluation, const Said& said) {
 
 FieldEquality ProcessorCheck::formula(const Candidate& candidate, const CompileReply& own, Deadline until,
                                       uint64_t era) {
-  std::lock_guard one_at_a_time(candidates_.busy);
+  FieldEquality none;
+  const Held held = hold(fields_, until);
+  if (!held) return none.why = kNoTimeForFormula, none;
   const Hash key = code_key(candidate, own.image);
   {
     std::lock_guard lock(mutex_);
-    if (auto known = fields_.find(key); known != fields_.end()) return known->second;
-    if (FieldEquality none; !trouble_.empty()) return none.why = trouble_, none;
+    if (auto known = formulas_.find(key); known != formulas_.end()) return known->second;
+    if (!trouble_.empty()) return none.why = trouble_, none;
   }
   Inquiry inquiry;
   inquiry.era = era, inquiry.deadline = until;
   bool ended = false;
   FieldEquality field = field_comparison_.compared(
       candidate, own, inquiry, [&](const RunnableCode& code, const Inquiry& asked) -> std::optional<Evaluation> {
-        if (std::string why = why_not(candidates_); !why.empty()) return NotJudged{why};
-        auto answer = candidates_.process->evaluate(code, asked);
+        if (std::string why = why_not(fields_); !why.empty()) return NotJudged{why};
+        auto answer = fields_.process->evaluate(code, asked);
         ended = !answer;
         return answer;
       });
   std::lock_guard lock(mutex_);
-  if (!ended && Deadline::clock::now() < until) fields_[key] = field;
+  if (!ended && Deadline::clock::now() < until) formulas_[key] = field;
   return field;
 }
 
 bool ProcessorCheck::knows_formula(const Candidate& candidate, const CompileReply& own) const {
   std::lock_guard lock(mutex_);
-  return fields_.contains(code_key(candidate, own.image));
+  return formulas_.contains(code_key(candidate, own.image));
 }
 
 Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
@@ -215,7 +234,9 @@ void ProcessorCheck::find_recorded_bounds(Deadline until, uint64_t era) {
 
 LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
   constexpr uint64_t kMostKept = 256 << 20;
-  std::lock_guard one_at_a_time(bounds_.busy);
+  LengthAnswer answer;
+  const Held held = hold(bounds_, question.deadline);
+  if (!held) return answer.why_not = "there was no time left", answer.later = true, answer;
   LengthQuestion timeless = question;
   timeless.deadline.reset(), timeless.era = SharedEra::kAlways;
   const Hash key = hash_text(encoded(timeless));
@@ -223,7 +244,6 @@ LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
     std::lock_guard lock(mutex_);
     if (auto known = lengths_.find(key); known != lengths_.end()) return known->second;
   }
-  LengthAnswer answer;
   RunnableCode code;
   const auto begin = Deadline::clock::now();
   if (answer.why_not = why_not(bounds_); answer.why_not.empty()) {

@@ -5,6 +5,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@ namespace kernelift::sandbox {
 inline constexpr double kProcessorCheckSeconds = 10;
 /// Seconds of all field runs for one finalist, the original's among them.
 inline constexpr double kProcessorFieldSeconds = 10;
+inline constexpr const char* kNoTimeForFormula = "there was no time left for its formula";
 
 class ProcessorCheck {
  public:
@@ -31,7 +33,8 @@ class ProcessorCheck {
                  const CompiledBaseline& baseline);
 
   /// The evaluation of a candidate; if it is right, with what check mode says of it, which may be that it is not right.
-  /// `own`: its compile. All of this class is thread-safe; what needs the same runner waits for it.
+  /// `own`: its compile. All of this class is thread-safe; what needs the same runner waits for it, no longer than it
+  /// has time.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, const CompileReply& own,
                     std::optional<Deadline> deadline = {});
   /// What both say of a candidate, for one that its device is busy with meanwhile. `deadline`: as judged().
@@ -40,6 +43,8 @@ class ProcessorCheck {
     FieldEquality field;
   };
   Said said(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
+  /// Checks the original beside other work, so that no finalist's check has to do that first. Once; returns at once.
+  void check_original_ahead(std::optional<Deadline> deadline);
   /// The evaluation with that: right only if both say nothing else.
   static Evaluation with(Evaluation evaluation, const Said& said);
   /// What field runs say of a candidate; and whether they did before.
@@ -66,10 +71,13 @@ class ProcessorCheck {
   Verdict checked_now(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
   /// A runner, started when it is first needed.
   struct Runner {
-    std::mutex busy;  ///< To be held from ready() to the end of a request.
+    std::timed_mutex busy;  ///< To be held from ready() to the end of a request.
     std::unique_ptr<RunnerProcess> process;
   };
-  /// Makes it alive. EXPECTS: it is busy for the caller.
+  using Held = std::unique_lock<std::timed_mutex>;
+  /// Not held: it was busy until then.
+  static Held hold(Runner& runner, std::optional<Deadline> until);
+  /// Makes it alive. EXPECTS: the caller holds it.
   Status ready(Runner& runner);
   /// trouble_; or what ready() says, which becomes it.
   std::string why_not(Runner& runner);
@@ -81,18 +89,19 @@ class ProcessorCheck {
   int started_ = 0;  ///< Fork servers.
   std::unique_ptr<ForkServer> runners_;
   std::string original_;  ///< The original's image for check mode, once it is compiled.
-  /// Of candidates; and of bounds alone, since a GPU's runner waits for them.
-  Runner candidates_, bounds_;
+  /// A GPU's runner waits for formulas and bounds, and must not wait for check mode, too.
+  Runner checks_, fields_, bounds_;
   FieldComparison field_comparison_;
   std::atomic<double> bounds_seconds_ = 0;
 
-  mutable std::mutex mutex_;              ///< Guards what follows.
-  std::string trouble_;                   ///< Why no candidate can be checked; or empty.
-  std::map<Hash, Verdict> checked_;       ///< By code.
-  std::map<Hash, FieldEquality> fields_;  ///< By code.
-  std::map<Hash, LengthAnswer> lengths_;  ///< By question.
-  uint64_t length_bytes_ = 0;             ///< Of those.
-  std::string no_lengths_;                ///< no_length_bounds().
+  mutable std::mutex mutex_;                ///< Guards what follows.
+  std::string trouble_;                     ///< Why no candidate can be checked; or empty.
+  std::map<Hash, Verdict> checked_;         ///< By code.
+  std::map<Hash, FieldEquality> formulas_;  ///< By code.
+  std::map<Hash, LengthAnswer> lengths_;    ///< By question.
+  uint64_t length_bytes_ = 0;               ///< Of those.
+  std::string no_lengths_;                  ///< no_length_bounds().
+  std::future<void> ahead_;                 ///< check_original_ahead(); goes first, as it uses all of the above.
 };
 
 /// A right verdict with what check mode says of the same candidate.

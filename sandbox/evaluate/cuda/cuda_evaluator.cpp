@@ -17,7 +17,7 @@ constexpr double kShareOfLength = 0.25;
 /// Candidates at a time whose formula is asked for, in turn; and for how long each.
 constexpr size_t kMostPutOff = 24;
 constexpr std::chrono::seconds kLongestQuestion{10};
-constexpr char kNoTimeForFormula[] = "there was no time left for its formula";
+constexpr unsigned kManyProcessors = 4;  // One of them is not missed by the search.
 
 std::optional<RaceFigures> figures_of(const Evaluation& raced) {
   auto* verdict = std::get_if<Verdict>(&raced);
@@ -367,6 +367,9 @@ Evaluation CudaEvaluator::race(Gpu& gpu, EvaluationJob& job, const std::string& 
 std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
   std::lock_guard one_at_a_time(gpu.busy);
   auto evaluation = measure_held(gpu, job);
+  auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr;
+  if (verdict && verdict->ok() && verdict->speedup_low() > 1 && baseline_.pool->workers() >= kManyProcessors)
+    processor_check_->check_original_ahead(options_.deadline);
   return job.put_off ? std::nullopt : std::move(evaluation);
 }
 

@@ -65,6 +65,7 @@ class CudaEvaluator : public Evaluator {
   Evaluation confirm(const Candidate& candidate) override;
   std::optional<Evaluation> confirm_by(const Candidate& candidate,
                                        std::chrono::steady_clock::time_point deadline) override;
+  std::string why_late() const override { return late_; }
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
     return size_comparison_->judged(std::move(evaluation), candidate);
   }
@@ -162,6 +163,7 @@ class CudaEvaluator : public Evaluator {
   std::unique_ptr<ProcessorCheck> processor_check_;
   std::optional<DeviceSanitizer> sanitizer_;         ///< Made when it is first asked for.
   std::future<ProcessorCheck::Said> beside_;         ///< Of the last finalist that the GPU refused.
+  std::string late_;                                 ///< why_late().
   std::optional<LengthJudgement> length_judgement_;  ///< Known once prepare() is done.
   Original original_;
   Hash original_key_;

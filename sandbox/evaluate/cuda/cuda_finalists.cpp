@@ -1,11 +1,32 @@
 // The CudaEvaluator's finalists: confirmed, with what else is asked of them.
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 
 namespace kernelift::sandbox {
 namespace {
+
+/// What a confirmation's time went to.
+class Laps {
+ public:
+  /// Of what was done since the lap before.
+  void end(const std::string& what) {
+    const auto now = Deadline::clock::now();
+    const double seconds = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+    constexpr double kWorthTelling = 0.1;
+    if (seconds < kWorthTelling) return;
+    char figure[32];
+    (void)std::snprintf(figure, sizeof figure, " %.1f s", seconds);
+    text_ += (text_.empty() ? "" : ", ") + what + figure;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  Deadline last_ = Deadline::clock::now();
+  std::string text_;
+};
 
 /// nullptr: there was no time, or it was not judged.
 Verdict* verdict_in(std::optional<Evaluation>& answer) { return answer ? std::get_if<Verdict>(&*answer) : nullptr; }
@@ -63,13 +84,16 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   auto begin = Deadline::clock::now();
+  Laps laps;
   if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
   auto built = Deadline::clock::now();
+  laps.end("building by " + as_built_->compiler());
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = job.era = SharedEra::kAlways;
   const legality::Bounds bounds = SizeComparison::bounds_of_finalist(deadline);
   inquiry.sizes = size_comparison_->sizes_to_run(candidate, bounds);
+  laps.end("comparing at other sizes");
   // This machine's processor looks at it while the GPU does.
   auto said = std::async(std::launch::async, [this, candidate, compiled = job.compiled, deadline] {
     return processor_check_->said(candidate, compiled, deadline);
@@ -78,9 +102,12 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   std::lock_guard one_at_a_time(gpu.busy);
   if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.
   gpu.fresh = true;
+  laps.end("measuring the original");
   begin +=
       Deadline::clock::now() - built;  // A process's start is counted apart: whether it is needed is not known before.
   auto answer = patch ? confirm_patch(gpu, job, inquiry) : confirm_embedded(gpu, job, inquiry);
+  laps.end("judging");
+  late_ = answer ? "" : laps.text();
   auto* verdict = verdict_in(answer);
   if (verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
   if (verdict && verdict->ok()) answer = ProcessorCheck::with(std::move(*answer), said.get());

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
 #include "sandbox/evaluate/tests/mep_fixture.h"
 
@@ -44,11 +46,11 @@ class ProcessorCheckTest : public ::testing::Test {
     EXPECT_TRUE(verdict.field);
     return verdict;
   }
-  Verdict asked(const std::string& source, std::optional<Deadline> deadline,
-                decltype(&ProcessorCheck::judged) question) {
+  Verdict asked(const std::string& source, std::optional<Deadline> deadline, decltype(&ProcessorCheck::judged) question,
+                std::vector<CandidateLaunch> launches = {}) {
     if (!check_) start();
     Candidate candidate;
-    candidate.source = source;
+    candidate.source = source, candidate.launches = std::move(launches);
     Verdict right;
     right.timings.emplace_back();
     right.embedded = RaceFigures{2, 2, 1e-6, 2e-6};
@@ -130,6 +132,19 @@ TEST_F(ProcessorCheckTest, ChecksTheInputsForWhichThereIsRoomAndSaysWhichAreLeft
   expect_unchecked(judge(kScaleSource), "its recorded inputs take more than 1 GiB each");
 }
 
+TEST_F(ProcessorCheckTest, TheOriginalsOwnCodeOnLargerBlocksIsChecked) {
+  const std::string source = scale_with("__shared__ float tile[128]; tile[threadIdx.x] = bias;");
+  fixture_.set_source(source);
+  start();
+  check_->check_original_ahead({});
+  EXPECT_EQ(judge(source).detail, "");
+  CandidateLaunch larger = CandidateLaunch::as_recorded("scale");
+  larger.block[0] = Expression::constant(256);
+  const Verdict verdict = asked(source, {}, &ProcessorCheck::judged, {larger});
+  EXPECT_EQ(verdict.outcome, Outcome::WroteOutside) << verdict.text();
+  EXPECT_THAT(verdict.detail, HasSubstr("tile[128]"));
+}
+
 TEST_F(ProcessorCheckTest, EndsWhatTakesTooLongAndWhatHasNoTime) {
   expect_unchecked(judge(kScaleSource, Deadline::clock::now()), "there was no time left for it");
   EXPECT_EQ(judge(kScaleSource).detail, "") << "asked again, it is checked";
@@ -177,6 +192,20 @@ TEST_F(ProcessorCheckTest, SaysWhyFormulasAreNotAskedAndRefusesNothing) {
   fixture_.mep.instances.pop_back();
   check_.reset();
   expect_not_asked(in_field(kScaleSource), "its recorded inputs take more than 1 GiB each");
+}
+
+TEST_F(ProcessorCheckTest, AFormulaDoesNotWaitForACheckOfWhatTakesLong) {
+  in_field(kScaleSource), judge(kScaleSource);  // Both runners are up.
+  auto checked = std::async(std::launch::async, [&] {
+    return judge(scale_with("for (volatile long k = 0; k < 4000000000000l && n > 0; k = k + 1) {}"));
+  });
+  const Verdict verdict = in_field(scale_to("bias + factor * (in[i] + in[i]) / 2"));
+  EXPECT_THAT(verdict.field->text(), StartsWith("the same formula"));
+  EXPECT_EQ(checked.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  expect_unchecked(judge(scale_with("(void)count;"), Deadline::clock::now() + std::chrono::milliseconds(1)),
+                   "there was no time left for it");
+  EXPECT_EQ(checked.wait_for(std::chrono::seconds(0)), std::future_status::timeout) << "its deadline was over";
+  expect_unchecked(checked.get(), "there it takes longer than 2 s");
 }
 
 TEST_F(ProcessorCheckTest, AnswersHowFarRoundingMayMoveWhatTheOriginalLeaves) {

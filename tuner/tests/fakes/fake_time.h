@@ -75,6 +75,7 @@ class TimedEvaluator : public Evaluator {
     ++confirmed;
     return landscape_(candidate);
   }
+  std::string why_late() const override { return "launches 3.0 s"; }
 
   bool screens = false;  ///< Abandoned candidates have verdicts.
   size_t confirmed = 0, abandoned = 0;
