@@ -297,6 +297,7 @@ const std::vector<const Rule*>& all_rules() {
                                                  &kStencilRegisterTiling,
                                                  &kSlidingWindow,
                                                  &kStencilSharedTiling,
+                                                 &kLoopToThreads,
                                                  &kLoopToGrid,
                                                  &kBlockReduction,
                                                  &kThreadToWarp,

@@ -53,7 +53,7 @@ TEST(RuleProposer, BeginsWithTheRuleThatGainsMostWhereItApplies) {
   const std::string rows =
       "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";
   for (Bound bound : {Bound::Unknown, Bound::Latency, Bound::Compute})
-    EXPECT_EQ(first_rule(rows, bound), "rules/loop_to_grid");
+    EXPECT_EQ(first_rule(rows, bound), "rules/loop_to_threads");
 }
 
 TEST(RuleProposer, ChangesWhatTheKernelUsesAndNothingElseOfAWholeUnit) {
