@@ -90,6 +90,13 @@ class Comparison {
                (side == &original_ ? " of the original" : "");
       if (side->model.accesses.size() > kMostAccesses) return "it has more accesses than can be compared";
     }
+    auto &before = original_.model, &after = candidate_.model;
+    if (!after.block_atomics.empty() && before.block_atomics != after.block_atomics)
+      return "what other blocks see of " + after.block_atomics[0] + " is not understood";
+    for (auto& product : after.narrow_products)
+      if (!before.narrow_products.contains(product) && before.wide_products.contains(product))
+        return "whether a product with " + setting_.shown(*Expression::parse(product)) +
+               " stays within 32 bits, as the original's need not, is not understood";
     return "";
   }
 
@@ -255,7 +262,7 @@ class Comparison {
   bool compare_barriers() {
     auto found = divergent_barriers(setting_, candidate_);
     if (!found) return false;
-    if (found->wrong.empty()) return note(std::move(found));
+    if (found->wrong.empty()) return note(std::move(found)) && compare_lanes();
     auto original = divergent_barriers(setting_, original_);
     if (!original) return false;
     for (auto& one : found->wrong) {
@@ -266,7 +273,29 @@ class Comparison {
       else wrong_.push_back(one);
     }
     found->wrong.clear();
-    return note(std::move(found));
+    return note(std::move(found)) && compare_lanes();
+  }
+
+  /// Lanes that an operation of the whole warp names reach it together, or as they do in the original.
+  bool compare_lanes() {
+    for (auto& ours : candidate_.model.barriers) {
+      const auto variables = ours.domain.variables();
+      auto alike = [&](const KernelModel::Barrier& theirs) {
+        return std::ranges::none_of(variables, [](auto& name) { return name.starts_with("term."); }) &&
+               theirs.of_warp && theirs.apart == ours.apart && theirs.domain == ours.domain &&
+               theirs.counters == ours.counters;
+      };
+      const bool as_before =
+          original_.launch.block == candidate_.launch.block && std::ranges::any_of(original_.model.barriers, alike);
+      if (ours.of_warp && !as_before && !reached_by_all_lanes(setting_, candidate_, ours))
+        fail("whether all lanes of a warp reach its operation" + at_line(ours.line) + " is not understood", ours.line);
+    }
+    return true;
+  }
+
+  /// Whatever name it has, there is one dynamic one.
+  static bool same_shared(const Object& one, const Object& other) {
+    return one.bytes || other.bytes ? one.shown == other.shown : true;
   }
 
   bool check_shared() {
@@ -275,13 +304,14 @@ class Comparison {
       if (!candidate_.model.objects[i].bytes && !compare_dynamic(i)) return false;
       auto found = shared_conflicts(candidate_, i);
       if (!found) return !isl_failed_;
+      if (!note_rows(found->touches, setting_.shown(candidate_.model.objects[i]))) return false;
       std::optional<bool> original_races;
       for (auto& one : found->all) {
         if (!original_races) {
           original_races = false;
           for (size_t j = 0; j < original_.model.objects.size(); ++j)
             if (original_.model.objects[j].kind == Object::Kind::Shared &&
-                original_.model.objects[j].shown == candidate_.model.objects[i].shown) {
+                same_shared(original_.model.objects[j], candidate_.model.objects[i])) {
               auto theirs = shared_conflicts(original_, j);
               if (!theirs && isl_failed_) return false;
               *original_races |= !theirs || !theirs->all.empty();
@@ -301,9 +331,8 @@ class Comparison {
   /// The extent of dynamic shared memory is the launch's: what the original's block touches is inside.
   bool compare_dynamic(size_t object) {
     auto& ours = candidate_.model.objects[object];
-    auto theirs = std::ranges::find_if(original_.model.objects, [&](auto& other) {
-      return other.kind == Object::Kind::Shared && !other.bytes && other.shown == ours.shown;
-    });
+    auto theirs = std::ranges::find_if(original_.model.objects,
+                                       [&](auto& other) { return other.kind == Object::Kind::Shared && !other.bytes; });
     auto accesses = accesses_of(candidate_.model, object), before = std::vector<const Access*>();
     if (theirs != original_.model.objects.end())
       before = accesses_of(original_.model, size_t(theirs - original_.model.objects.begin()));
@@ -378,7 +407,8 @@ class Comparison {
 std::optional<Answer> same_code(const Side& original, const Side& candidate) {
   auto &before = original.model, &after = candidate.model;
   if (before.whole_code.empty() || before.whole_code != after.whole_code ||
-      original.launch.block != candidate.launch.block || original.launch.grid != candidate.launch.grid)
+      before.block_atomics != after.block_atomics || original.launch.block != candidate.launch.block ||
+      original.launch.grid != candidate.launch.grid)
     return std::nullopt;
   Answer answer{Answer::Kind::Proven, {}, "", 0, {}};
   if (before.needs_different_memory || after.needs_different_memory)

@@ -6,6 +6,7 @@
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/AST/ExprCXX.h>
+#include <clang/Basic/Builtins.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Lex/Lexer.h>
 #include <clang/Lex/PPCallbacks.h>
@@ -235,6 +236,14 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     add("inline-asm", recorder_.text(statement->getSourceRange()), statement->getAsmLoc());
     return true;
   }
+  bool VisitCallExpr(clang::CallExpr* call) override {
+    const unsigned builtin = call->getBuiltinCallee();
+    if (builtin == clang::Builtin::BI__builtin_assume || builtin == clang::Builtin::BI__assume ||
+        builtin == clang::Builtin::BI__builtin_unreachable)
+      add("promise", recorder_.text(call->getSourceRange()), call->getBeginLoc());
+    return true;
+  }
+
   bool VisitCUDAKernelCallExpr(clang::CUDAKernelCallExpr* call) override {
     add("launch", recorder_.text_with(call->getSourceRange(), lambdas_), call->getBeginLoc());
     return true;

@@ -6,8 +6,8 @@
 // of the slice's, letter by letter, so that a slice with a host helper function can still be tuned.
 //
 // Rules of the parse: host-function host-variable host-initialiser using namespace specialization hidden-name macro
-//        attribute asm-label inline-asm file-scope-asm launch pragma inactive-code (skipped by the device pass, but
-//        perhaps not by another compiler)
+//        attribute asm-label inline-asm file-scope-asm launch pragma promise (what the compiler is told to take for
+//        granted) inactive-code (skipped by the device pass, but perhaps not by another compiler)
 #pragma once
 #include <memory>
 #include <set>

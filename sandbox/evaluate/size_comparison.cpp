@@ -125,6 +125,9 @@ legality::Names names_of(const Mep& mep) {
   return names;
 }
 
+/// A launch's dynamic shared memory has the bytes that the application asks for.
+bool is_as_recorded(const Expression& shared) { return shared == CandidateLaunch::as_recorded("").shared; }
+
 /// The more careful of two answers, with its explanation.
 bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   auto rank = [](Kind kind) {
@@ -233,6 +236,12 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   }
   auto changed = model(candidate.source, kernel, shape.block);
   if (!changed.ok()) return not_known(changed.error().message);
+  const bool has_dynamic = std::ranges::any_of((*changed)->objects, [](auto& object) {
+    return object.kind == KernelModel::Object::Kind::Shared && !object.bytes;
+  });
+  if (has_dynamic && !candidate.launches.empty() && !is_as_recorded(candidate.launches[0].shared))
+    return not_known("whether its dynamic shared memory of " + candidate.launches[0].shared.text() +
+                     " bytes suffices is not understood");
   const legality::Side before{**original, own}, after{**changed, shape};
   const bool launched_otherwise = own.block != shape.block || own.grid != shape.grid;
   auto answer = launched_otherwise && candidate.source == source_

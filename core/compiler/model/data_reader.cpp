@@ -6,6 +6,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/hash.h"
 #include "core/compiler/model/position.h"
@@ -62,12 +63,31 @@ class Data {
   void note_code(const llvm::Instruction& instruction) {
     std::string text;
     llvm::raw_string_ostream stream(text);
-    stream << instruction.getOpcodeName() << ' ' << *instruction.getType();
+    stream << instruction.getOpcodeName() << ' ' << number_of(instruction.getParent()) << ' ' << number_of(&instruction)
+           << ' ' << *instruction.getType();
     if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction)) stream << ' ' << compare->getPredicate();
-    for (auto& operand : instruction.operands())
-      if (llvm::isa<llvm::Constant>(operand.get())) operand->printAsOperand(stream << ' ', /*PrintType=*/true);
+    if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) stream << ' ' << atomic->getOperation();
+    if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
+      stream << ' ' << *address->getSourceElementType();
+    if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction))
+      for (int lane : shuffle->getShuffleMask()) stream << ' ' << lane;
+    if (auto* member = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction))
+      for (unsigned index : member->getIndices()) stream << ' ' << index;
+    if (auto* member = llvm::dyn_cast<llvm::InsertValueInst>(&instruction))
+      for (unsigned index : member->getIndices()) stream << ' ' << index;
+    if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction))
+      for (auto* from : phi->blocks()) stream << ' ' << number_of(from);
+    for (auto& operand : instruction.operands()) {
+      auto* type = operand->getType();
+      stream << ' ';
+      if (auto* argument = llvm::dyn_cast<llvm::Argument>(operand.get())) stream << "argument " << argument->getArgNo();
+      else if (llvm::isa<llvm::Constant>(operand.get())) operand->printAsOperand(stream, /*PrintType=*/true);
+      else if (!type->isIntegerTy() || type->isIntegerTy(1)) stream << '%' << number_of(operand.get());
+    }
     code_.add(text);
   }
+  /// Values and blocks are numbered as they are met.
+  size_t number_of(const llvm::Value* value) { return numbers_.try_emplace(value, numbers_.size()).first->second; }
 
   void note_exchange(llvm::Instruction& instruction) {
     auto exchange = [&](std::string what) { model_.exchanges.push_back({line_of(instruction), std::move(what)}); };
@@ -84,6 +104,7 @@ class Data {
   KernelModel& model_;
   Hasher code_;
   std::set<const llvm::Instruction*> followed_;
+  std::map<const llvm::Value*, size_t> numbers_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 /// The counter is on one side of its bound until it passes it.
 bool holds_until_it_fails(const llvm::ICmpInst& compare, bool wanted, llvm::Loop& loop,
-                          llvm::ScalarEvolution& evolution) {
+                          llvm::ScalarEvolution& evolution, const NotNegative& not_negative) {
   auto predicate = wanted ? compare.getPredicate() : compare.getInversePredicate();
   auto* left = evolution.getSCEV(compare.getOperand(0));
   auto* right = evolution.getSCEV(compare.getOperand(1));
@@ -24,10 +24,13 @@ bool holds_until_it_fails(const llvm::ICmpInst& compare, bool wanted, llvm::Loop
   if (!recurrence || recurrence->getLoop() != &loop || !recurrence->isAffine()) return false;
   if (!evolution.isLoopInvariant(right, &loop)) return false;
   auto* step = recurrence->getStepRecurrence(evolution);
+  // Negative numbers are the largest ones of a test of unsigned ones: there a counter may be past its bound and come
+  // back.
+  const bool falling = llvm::ICmpInst::isGT(predicate) || llvm::ICmpInst::isGE(predicate);
+  if (llvm::ICmpInst::isUnsigned(predicate) && (falling || !not_negative(recurrence->getStart()))) return false;
   const bool rises = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
-  const bool falls = llvm::ICmpInst::isGT(predicate) || llvm::ICmpInst::isGE(predicate);
   if (auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(step))
-    return constant->getAPInt().isNegative() ? falls : rises && !constant->isZero();
+    return constant->getAPInt().isNegative() ? falling : rises && !constant->isZero();
   // A number of threads or blocks, or a product of them.
   auto positive = [&](const llvm::SCEV* factor) {
     while (auto* cast = llvm::dyn_cast<llvm::SCEVCastExpr>(factor)) factor = cast->getOperand();
@@ -43,21 +46,24 @@ bool holds_until_it_fails(const llvm::ICmpInst& compare, bool wanted, llvm::Loop
 }
 
 /// So does the condition if it is `wanted`, of all comparisons that it is made of.
-bool holds_until_it_fails(llvm::Value* condition, bool wanted, llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+bool holds_until_it_fails(llvm::Value* condition, bool wanted, llvm::Loop& loop, llvm::ScalarEvolution& evolution,
+                          const NotNegative& not_negative) {
   if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition))
-    return holds_until_it_fails(*compare, wanted, loop, evolution);
+    return holds_until_it_fails(*compare, wanted, loop, evolution, not_negative);
   using namespace llvm::PatternMatch;
   llvm::Value *a = nullptr, *b = nullptr;
   const bool all = wanted ? match(condition, m_LogicalAnd(m_Value(a), m_Value(b)))
                           : match(condition, m_LogicalOr(m_Value(a), m_Value(b)));
-  return all && holds_until_it_fails(a, wanted, loop, evolution) && holds_until_it_fails(b, wanted, loop, evolution);
+  return all && holds_until_it_fails(a, wanted, loop, evolution, not_negative) &&
+         holds_until_it_fails(b, wanted, loop, evolution, not_negative);
 }
 
 }  // namespace
 
 std::optional<llvm::SmallVector<llvm::BasicBlock*>> tests_that_say_all(llvm::Loop& loop,
                                                                        llvm::ScalarEvolution& evolution,
-                                                                       const llvm::DominatorTree& dominators) {
+                                                                       const llvm::DominatorTree& dominators,
+                                                                       const NotNegative& not_negative) {
   llvm::SmallVector<llvm::BasicBlock*> exiting;
   loop.getExitingBlocks(exiting);
   auto* latch = loop.getLoopLatch();
@@ -66,7 +72,8 @@ std::optional<llvm::SmallVector<llvm::BasicBlock*>> tests_that_say_all(llvm::Loo
     if (llvm::any_of(loop.getSubLoops(), [&](auto* inner) { return inner->contains(block); })) return std::nullopt;
     auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
     if (!branch || !branch->isConditional() || !dominators.dominates(block, latch)) return std::nullopt;
-    if (!holds_until_it_fails(branch->getCondition(), loop.contains(branch->getSuccessor(0)), loop, evolution))
+    if (!holds_until_it_fails(branch->getCondition(), loop.contains(branch->getSuccessor(0)), loop, evolution,
+                              not_negative))
       return std::nullopt;
   }
   return exiting;

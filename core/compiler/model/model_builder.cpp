@@ -12,6 +12,7 @@
 #include "core/compiler/model/model_preparation.h"
 #include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/position.h"
+#include "core/compiler/model/product_width.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 #include "core/compiler/model/whole_code.h"
@@ -26,7 +27,8 @@ using Access = KernelModel::Access;
 std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
   using namespace llvm::PatternMatch;
   if (call.arg_empty()) return std::nullopt;
-  auto* mask = call.getArgOperand(0);
+  const bool mask_is_last = call.getCalledFunction()->getName().starts_with("llvm.nvvm.redux");
+  auto* mask = call.getArgOperand(mask_is_last ? call.arg_size() - 1 : 0);
   if (match(mask, m_AllOnes())) return 0;
   const llvm::APInt *bits = nullptr, *apart = nullptr;
   llvm::Value* thread = nullptr;
@@ -50,8 +52,10 @@ class Walk {
     for (auto& access : model_.accesses)
       if (access.kind != Access::Kind::Load) values_.note_written(access.object);
     read_data(kernel, values_, model_);
-    values_.settle_terms();
+    changed_ = values_.settle_terms();
   }
+  /// ValueReader::settle_terms().
+  const std::set<size_t>& changed() const { return changed_; }
 
  private:
   void visit(llvm::Instruction& instruction) {
@@ -79,7 +83,8 @@ class Walk {
       if (name.contains(".count")) return gap(call, "a barrier for some of a block's threads");
       add_barrier(call, /*of_warp=*/false);
     } else if (name.starts_with("llvm.nvvm.bar.warp") || name.starts_with("llvm.nvvm.shfl.sync") ||
-               name.starts_with("llvm.nvvm.vote") || name.starts_with("llvm.nvvm.match")) {
+               name.starts_with("llvm.nvvm.vote") || name.starts_with("llvm.nvvm.match") ||
+               name.starts_with("llvm.nvvm.redux")) {
       add_barrier(call, /*of_warp=*/true);
     } else if (callee->isIntrinsic() && name.contains("atomic")) {
       touch(Access::Kind::Atomic, call, call.getArgOperand(0), size(call.getType()));
@@ -90,7 +95,7 @@ class Walk {
       const bool touches = !call.doesNotAccessMemory() && !call.onlyAccessesInaccessibleMemory() &&
                            llvm::any_of(call.args(), [](auto& argument) { return argument->getType()->isPointerTy(); });
       if (touches && !llvm::isa<llvm::LifetimeIntrinsic, llvm::AssumeInst>(call)) gap(call, "a call of " + name.str());
-    } else if (name.starts_with("__nv_")) {
+    } else if (is_libdevice(*callee)) {
       // Some return a second result through a pointer, to a variable of the thread.
       for (auto& argument : call.args())
         if (argument->getType()->isPointerTy() && !llvm::isa<llvm::AllocaInst>(argument->stripPointerCasts()))
@@ -148,6 +153,7 @@ class Walk {
   const llvm::DataLayout& layout_;
   ValueReader& values_;
   KernelModel& model_;
+  std::set<size_t> changed_;
 };
 
 /// What parameter_members.h attached.
@@ -181,10 +187,22 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
   llvm::LoopInfo loops(dominators);
   llvm::ScalarEvolution evolution(*function, library, assumptions, dominators, loops);
   KernelModel model;
-  model.members = members_of(*function);
-  for (unsigned line : prepared.overruns) model.gaps.push_back({line, "an access beyond the end of a thread's array"});
-  ValueReader values(*function, evolution, loops, dominators, postdominators, model);
-  Walk(*function, values, model);
+  // Which objects are written is known once all is read, and may show that it was read wrongly.
+  for (std::set<size_t> changed;;) {
+    model = {};
+    model.members = members_of(*function);
+    for (unsigned line : prepared.overruns)
+      model.gaps.push_back({line, "an access beyond the end of a thread's array"});
+    for (unsigned line : prepared.written.promises)
+      model.gaps.push_back({line, "a promise to the compiler (__builtin_assume, __builtin_unreachable)"});
+    ValueReader values(*function, evolution, loops, dominators, postdominators, model, changed);
+    const Walk walk(*function, values, model);
+    if (walk.changed().empty()) break;
+    changed.insert(walk.changed().begin(), walk.changed().end());
+  }
+  model.block_atomics = prepared.written.block_atomics;
+  ProductWidths products = product_widths(*function);
+  model.narrow_products = std::move(products.narrow), model.wide_products = std::move(products.wide);
   if (prepared.overruns.empty()) model.whole_code = whole_code(*function, block);
   model.needs_different_memory =
       prepared.moved_loads || llvm::any_of(function->args(), [](auto& argument) { return argument.hasNoAliasAttr(); });

@@ -269,6 +269,22 @@ void note_overruns(llvm::Function& kernel, std::vector<unsigned>& lines) {
   }
 }
 
+/// Products that are meant to wrap around, as those that spread bits (a hash): their values are no sums of what they
+/// are made of. Scalar evolution looks through everything else.
+void keep_wrapping_products(llvm::Function& kernel) {
+  constexpr int64_t kLeast = 1 << 15;
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    if (instruction.getOpcode() != llvm::Instruction::Mul || instruction.hasNoSignedWrap() ||
+        !instruction.getType()->isIntegerTy(32))
+      continue;
+    auto* factor = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
+    if (!factor || std::abs(factor->getSExtValue()) < kLeast) continue;
+    auto* kept = new llvm::FreezeInst(&instruction, "", std::next(instruction.getIterator()));
+    kept->setDebugLoc(instruction.getDebugLoc());
+    instruction.replaceUsesWithIf(kept, [&](llvm::Use& use) { return use.getUser() != kept; });
+  }
+}
+
 /// A number that is known not to be negative is the same extended either way. Scalar evolution forgets what is known.
 void extend_by_sign(llvm::Function& kernel) {
   for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
@@ -296,6 +312,8 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
   passes.registerLoopAnalyses(loop_analyses);
   passes.crossRegisterProxies(loop_analyses, analyses, graph_analyses, module_analyses);
 
+  Preparation done;
+  done.written = written_facts(kernel);
   inline_calls(module, kernel);
   llvm::ModulePassManager inliner;
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
@@ -303,7 +321,6 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
   if (block) set_block(kernel, *block);
   use_intrinsics(kernel);
 
-  Preparation done;
   const auto cfg_options = llvm::SimplifyCFGOptions().hoistCommonInsts(false).sinkCommonInsts(false);
   auto move_to_registers = [&] {
     llvm::FunctionPassManager first;
@@ -340,6 +357,7 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
     unrolled = true;
   if (unrolled) simplify();
   extend_by_sign(kernel);
+  keep_wrapping_products(kernel);
   return done;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/compiler/model/written_facts.h"
 #include "core/model/launch/geometry.h"
 
 namespace llvm {
@@ -15,7 +16,8 @@ namespace kernelift {
 
 struct Preparation {
   std::vector<unsigned> overruns;  ///< Lines of accesses beyond the end of a thread's own array; lost on the way.
-  bool moved_loads = false;        ///< Before stores, which is right if arguments are different memory.
+  WrittenFacts written;
+  bool moved_loads = false;  ///< Before stores, which is right if arguments are different memory.
 };
 
 Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, const std::optional<Dim3>& block);

@@ -24,7 +24,7 @@ bool is_pure(const llvm::CallBase& call) {
   if (!callee) return false;
   if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call))
     return !callee->isConvergent() && intrinsic->doesNotAccessMemory() && !callee->getName().contains("sreg");
-  return callee->getName().starts_with("__nv_") &&
+  return is_libdevice(*callee) &&
          std::ranges::none_of(call.args(), [](auto& argument) { return argument->getType()->isPointerTy(); });
 }
 
@@ -32,6 +32,27 @@ std::string printed(const llvm::Constant& constant) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   constant.print(stream);
+  return text;
+}
+
+std::string printed(const llvm::Type& type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// What tells two instructions of one name with the same operands apart.
+std::string details(const llvm::Instruction& instruction) {
+  std::string text = printed(*instruction.getType());
+  if (instruction.getNumOperands() > 0) text += " " + printed(*instruction.getOperand(0)->getType());
+  if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
+    text += " of " + printed(*address->getSourceElementType());
+  auto indices = [&](const auto& numbers) {
+    for (auto number : numbers) text += " " + std::to_string(number);
+  };
+  if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) indices(shuffle->getShuffleMask());
+  if (auto* member = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) indices(member->getIndices());
+  if (auto* member = llvm::dyn_cast<llvm::InsertValueInst>(&instruction)) indices(member->getIndices());
   return text;
 }
 
@@ -44,10 +65,13 @@ Expression ValueReader::unknown_term(const std::string& what, unsigned line) {
 }
 
 Expression ValueReader::add_term(TermValue value, Description description, unsigned line) {
-  if (description.known)
+  const bool changes = std::ranges::any_of(description.read, [&](size_t object) { return changed_.contains(object); });
+  if (description.known && !changes)
     for (auto& term : model_.terms)
-      if (term.repeats && term.value == value && std::ranges::equal(term.arguments, description.arguments))
+      if (term.repeats && term.value == value && std::ranges::equal(term.arguments, description.arguments)) {
+        merged_.insert(description.read.begin(), description.read.end());
         return Expression::variable(term.name);
+      }
   // Words for people: what does not determine the value is compared with nothing.
   if (!description.known && description.nodes > kMostWords && value.kind == Kind::Operation)
     value = TermValue::opaque("the result of " + value.what), description.arguments.clear();
@@ -57,8 +81,8 @@ Expression ValueReader::add_term(TermValue value, Description description, unsig
   return Expression::variable(name);
 }
 
-void ValueReader::settle_terms() {
-  bool unknown = std::ranges::any_of(
+std::set<size_t> ValueReader::settle_terms() {
+  const bool unknown = std::ranges::any_of(
       written_, [&](size_t object) { return model_.objects[object].kind == Object::Kind::Unknown; });
   // Terms in a term's arguments come before it.
   for (size_t i = 0; i < model_.terms.size(); ++i) {
@@ -69,6 +93,10 @@ void ValueReader::settle_terms() {
       for (auto& name : argument.variables())
         if (name.starts_with("term.")) term.repeats &= model_.term(name)->repeats;
   }
+  std::set<size_t> merged_in_vain;
+  for (size_t object : merged_)
+    if (unknown || written_.contains(object)) merged_in_vain.insert(object);
+  return merged_in_vain;
 }
 
 Expression ValueReader::term(llvm::Value* value, const llvm::Loop* scope) {
@@ -115,6 +143,9 @@ TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Des
     ~Nest() { --depth; }
   } nest(depth_);
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+    // Of the last iteration, whichever that was.
+    if (auto* own = loops_.getLoopFor(load->getParent()); own && !own->contains(scope))
+      return unknown("a value that a loop leaves");
     Address from = address(load->getPointerOperand(), instruction->getParent());
     auto& object = model_.objects[from.object];
     into.read.insert(from.object);
@@ -122,9 +153,10 @@ TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Des
     into.known &=
         !load->isVolatile() && (object.kind == Object::Kind::Argument || object.kind == Object::Kind::Variable);
     // The same bytes are another value as another type.
-    std::string type;
-    llvm::raw_string_ostream(type) << *load->getType();
-    return {.kind = Kind::Element, .what = type, .argument = into.argument(from.offset), .object = object};
+    return {.kind = Kind::Element,
+            .what = printed(*load->getType()),
+            .argument = into.argument(from.offset),
+            .object = object};
   }
   TermValue made{.kind = Kind::Operation, .what = instruction->getOpcodeName()};
   auto take = [&](auto&& operands) {
@@ -135,6 +167,9 @@ TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Des
     made.what = call->getCalledFunction() ? call->getCalledFunction()->getName().str() : "a call";
     take(call->args());
   } else {
+    // What an atomic operation returns is another value each time.
+    into.known &= !instruction->mayReadOrWriteMemory();
+    made.detail = details(*instruction);
     if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(instruction))
       made.what += " " + llvm::CmpInst::getPredicateName(compare->getPredicate()).str();
     take(instruction->operands());

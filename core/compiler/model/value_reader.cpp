@@ -14,7 +14,6 @@
 #include <algorithm>
 
 #include "core/compiler/model/conditions.h"
-#include "core/compiler/model/loop_form.h"
 #include "core/compiler/model/position.h"
 #include "core/compiler/model/source_line.h"
 
@@ -24,9 +23,10 @@ namespace {
 using Op = Expression::Op;
 using Object = KernelModel::Object;
 
-constexpr size_t kLargestExpression = 1000;  ///< Nodes; a larger condition or index is a term.
-constexpr int kDeepest = 100;                ///< Nesting of values.
+constexpr int kDeepest = 100;  ///< Nesting of values.
 constexpr unsigned kSharedSpace = 3;
+constexpr int64_t kLeastHighBits = 16;  ///< Of 32, below a number that is moved up.
+constexpr const char* kDynamicShared = "extern __shared__";
 constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 
 /// A static variable that this function alone uses. In a template it is one of each instance, with a name that begins
@@ -46,18 +46,39 @@ bool is_own(const llvm::GlobalVariable& variable, const llvm::Function& kernel) 
   return true;
 }
 
+/// The signed number that the value's lowest bits are.
+Expression low_bits(Expression value, unsigned bits) {
+  const int64_t size = int64_t(1) << bits;
+  Expression low = Expression::binary(Op::BitAnd, std::move(value), number(size - 1));
+  Expression negative = Expression::binary(Op::GreaterEqual, low, number(size / 2));
+  return Expression::conditional(std::move(negative), low - number(size), low);
+}
+
+/// A narrower number stands in the bits above these, as in `x << 24`, and what does not fit is meant to be lost.
+bool holds_high_bits(const llvm::Value* value, int64_t low) {
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || !value->getType()->isIntegerTy(32) || low < kLeastHighBits) return false;
+  return llvm::computeKnownBits(value, instruction->getModule()->getDataLayout()).countMinTrailingZeros() >= low;
+}
+
 const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
 
 }  // namespace
 
+bool is_libdevice(const llvm::Function& function) {
+  return function.isDeclaration() && function.getName().starts_with("__nv_");
+}
+
 ValueReader::ValueReader(llvm::Function& kernel, llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops,
-                         llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model)
+                         llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model,
+                         std::set<size_t> changed)
     : kernel_(kernel),
       evolution_(evolution),
       loops_(loops),
       dominators_(dominators),
       postdominators_(postdominators),
-      model_(model) {
+      model_(model),
+      changed_(std::move(changed)) {
   int count = 0;
   for (auto* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&kernel)) order_[block] = count++;
   count = 0;
@@ -87,7 +108,8 @@ KernelModel::Time ValueReader::time(const llvm::Instruction& instruction) const 
 }
 
 size_t ValueReader::add_object(Object object) {
-  auto found = std::ranges::find(model_.objects, object);
+  auto found = object.name == kDynamicShared ? std::ranges::find(model_.objects, object.name, &Object::name)
+                                             : std::ranges::find(model_.objects, object);
   if (found == model_.objects.end()) found = model_.objects.insert(found, std::move(object));
   return found - model_.objects.begin();
 }
@@ -116,8 +138,10 @@ size_t ValueReader::object(llvm::Value* base, unsigned line) {
     object.name = variable->getName().str();
     auto size = variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType());
     if (size > 0) object.bytes = size;
+    // Whatever they are called, they are the same memory.
+    if (object.kind == Object::Kind::Shared && size == 0) object.name = kDynamicShared;
     // "kernel(int*)::tile" is the source's `tile`.
-    std::string plain = llvm::demangle(object.name);
+    std::string plain = llvm::demangle(variable->getName().str());
     object.shown = plain.substr(plain.rfind(':') == std::string::npos ? 0 : plain.rfind(':') + 1);
     object.own = object.kind == Object::Kind::Variable && is_own(*variable, kernel_);
   } else if (auto* local = llvm::dyn_cast<llvm::AllocaInst>(base)) {
@@ -217,6 +241,15 @@ Expression ValueReader::integer(const llvm::SCEV* scev, const llvm::Loop* scope)
 }
 
 Expression ValueReader::compute_integer(const llvm::SCEV* scev, const llvm::Loop* scope) {
+  // Narrower integers are computed on purpose: a character that wraps around is no mistake.
+  const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
+  const bool narrow = bits > 1 && bits < kLeastIndexBits;
+  if (narrow && llvm::isa<llvm::SCEVAddExpr, llvm::SCEVMulExpr, llvm::SCEVAddRecExpr, llvm::SCEVTruncateExpr>(scev))
+    return low_bits(unwrapped_integer(scev, scope), bits);
+  return unwrapped_integer(scev, scope);
+}
+
+Expression ValueReader::unwrapped_integer(const llvm::SCEV* scev, const llvm::Loop* scope) {
   auto fold = [&](Op op, bool is_unsigned = false) {
     auto operands = llvm::cast<llvm::SCEVNAryExpr>(scev)->operands();
     auto read = [&](const llvm::SCEV* operand) {
@@ -235,16 +268,8 @@ Expression ValueReader::compute_integer(const llvm::SCEV* scev, const llvm::Loop
       if (value.getSignificantBits() > 64) return unknown_term("a number that 64 bits do not hold", 0);
       return number(value.getSExtValue());
     }
-    case llvm::scTruncate: {
-      Expression operand = integer(operand_of(scev), scope);
-      const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
-      if (bits >= kLeastIndexBits) return operand;
-      const int64_t size = int64_t(1) << bits;
-      Expression low = Expression::binary(Op::BitAnd, std::move(operand), number(size - 1));
-      Expression negative = Expression::binary(Op::GreaterEqual, low, number(size / 2));
-      return Expression::conditional(std::move(negative), low - number(size), low);
-    }
     case llvm::scZeroExtend: return as_unsigned(operand_of(scev), scope);
+    case llvm::scTruncate:
     case llvm::scSignExtend:
     case llvm::scPtrToInt: return integer(operand_of(scev), scope);
     case llvm::scAddExpr: return fold(Op::Add);
@@ -317,15 +342,24 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
       return Expression::binary(Op::Remainder, std::move(dividend), unsigned_operand(1));
     }
     case llvm::Instruction::AShr:
+      if (constant && holds_high_bits(instruction->getOperand(0), by))
+        return low_bits(Expression::binary(Op::ShiftRight, operand(0), number(by)), constant->getBitWidth() - by);
       if (constant) return Expression::binary(Op::ShiftRight, operand(0), number(by));
       break;
     case llvm::Instruction::LShr:
+      if (constant && holds_high_bits(instruction->getOperand(0), by))
+        return Expression::binary(Op::BitAnd, Expression::binary(Op::ShiftRight, operand(0), number(by)),
+                                  number((int64_t(1) << (constant->getBitWidth() - by)) - 1));
       if (constant) return Expression::binary(Op::ShiftRight, unsigned_operand(0), number(by));
       break;
     case llvm::Instruction::And:
       if (constant) return Expression::binary(Op::BitAnd, operand(0), number(by));
       break;
-    case llvm::Instruction::Freeze: return operand(0);
+    case llvm::Instruction::Freeze: {
+      // A product that is kept as it is (model_preparation.cpp).
+      auto* kept = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(0));
+      return kept && kept->getOpcode() == llvm::Instruction::Mul ? term(kept, scope) : operand(0);
+    }
     case llvm::Instruction::PHI:
       if (auto merged = merged_value(llvm::cast<llvm::PHINode>(*instruction), scope)) return *merged;
       break;
@@ -372,6 +406,14 @@ std::optional<Expression> ValueReader::merged_value(llvm::PHINode& phi, const ll
 Expression ValueReader::comparison(llvm::ICmpInst& compare, const llvm::Loop* scope) {
   if (!compare.getOperand(0)->getType()->isIntegerTy()) return term(&compare, scope);
   Expression a = integer(compare.getOperand(0), scope), b = integer(compare.getOperand(1), scope);
+  for (int64_t low : {24, 16}) {
+    auto* bound = llvm::dyn_cast<llvm::ConstantInt>(compare.getOperand(1));
+    if (!bound || !holds_high_bits(compare.getOperand(0), low)) continue;
+    if (bound->getValue().countTrailingZeros() < low) return term(&compare, scope);
+    a = low_bits(Expression::binary(Op::ShiftRight, std::move(a), number(low)), 32 - low);
+    b = number(bound->getSExtValue() >> low);
+    break;
+  }
   auto of = [&](Op op) { return Expression::binary(op, a, b); };
   auto predicate = compare.getPredicate();
   if (compare.isUnsigned()) {
@@ -453,123 +495,6 @@ Expression ValueReader::compute_condition(llvm::Value* value, const llvm::Loop* 
                                 number(0));
     default: return Expression::binary(Op::NotEqual, term(value, scope), number(0));
   }
-}
-
-Expression ValueReader::edge(llvm::BasicBlock* from, llvm::BasicBlock* to) {
-  auto* scope = loops_.getLoopFor(from);
-  auto* end = from->getTerminator();
-  if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(end)) {
-    if (!branch->isConditional() || branch->getSuccessor(0) == branch->getSuccessor(1)) return number(1);
-    Expression taken = condition(branch->getCondition(), scope);
-    return branch->getSuccessor(0) == to ? taken : negation(taken);
-  }
-  if (auto* choice = llvm::dyn_cast<llvm::SwitchInst>(end)) {
-    Expression value = integer(choice->getCondition(), scope), listed = number(0), wanted = number(0);
-    for (auto& entry : choice->cases()) {
-      Expression equal = Expression::binary(Op::Equal, value, number(entry.getCaseValue()->getSExtValue()));
-      listed = either(listed, equal);
-      if (entry.getCaseSuccessor() == to) wanted = either(wanted, equal);
-    }
-    return choice->getDefaultDest() == to ? either(wanted, negation(listed)) : wanted;
-  }
-  return unknown_term("a jump", line_of(*end));
-}
-
-Expression ValueReader::arrives(llvm::BasicBlock* from, llvm::BasicBlock* to) {
-  llvm::Loop* outside = loops_.getLoopFor(to);
-  llvm::Loop* left = loops_.getLoopFor(from);
-  if (left == outside || (left && left->contains(to))) return both(reached(from), edge(from, to));
-  // The edge leaves a loop, perhaps several.
-  while (left && left->getParentLoop() && !left->getParentLoop()->contains(to)) left = left->getParentLoop();
-  if (!left || !left->getLoopPreheader()) return unknown_term("a jump out of a loop", line_of(*from->getTerminator()));
-  Expression entered = reached(left->getLoopPreheader());
-  llvm::SmallVector<std::pair<llvm::BasicBlock*, llvm::BasicBlock*>> exits;
-  left->getExitEdges(exits);
-  // Paths that end the thread (a failed assertion) are no way out.
-  auto ends = [](auto& exit) { return llvm::isa<llvm::UnreachableInst>(exit.second->getTerminator()); };
-  llvm::erase_if(exits, ends);
-  if (std::ranges::all_of(exits, [&](auto& exit) { return exit.second == to; })) {
-    // Reached once for each time that the loop is entered, by one of the edges; the first one stands for all.
-    return exits.empty() || exits.front().first == from ? entered : number(0);
-  }
-  return both(entered,
-              Expression::binary(Op::NotEqual, unknown_term("which way a loop ends", line_of(*from->getTerminator())),
-                                 number(0)));
-}
-
-Expression ValueReader::iterations(llvm::Loop& loop) {
-  Expression k = counter(&loop);
-  Expression not_negative = Expression::binary(Op::GreaterEqual, k, number(0));
-  const auto tests = tests_that_say_all(loop, evolution_, dominators_);
-  // What comes before a test in an iteration is done once more than the test holds.
-  Expression before = number(1);
-  for (auto* test : tests ? *tests : llvm::SmallVector<llvm::BasicBlock*>()) {
-    auto touches = [&](llvm::BasicBlock* block) {
-      return !dominators_.properlyDominates(test, block) &&
-             llvm::any_of(*block, [](auto& instruction) { return instruction.mayReadOrWriteMemory(); });
-    };
-    if (llvm::none_of(loop.blocks(), touches)) continue;
-    auto* end = test->getTerminator();
-    auto* inside = loop.contains(end->getSuccessor(0)) ? end->getSuccessor(0) : end->getSuccessor(1);
-    before = both(std::move(before), edge(test, inside).substitute({{counters_.lookup(&loop), k - number(1)}}));
-  }
-  if (tests && before.is_constant(1)) return not_negative;
-  auto* count = evolution_.getBackedgeTakenCount(&loop);
-  const bool counted = !llvm::isa<llvm::SCEVCouldNotCompute>(count);
-  const bool by_header = tests && tests->size() == 1 && tests->front() == loop.getHeader();
-  if (tests && (by_header || !counted))
-    return both(std::move(not_negative), either(Expression::binary(Op::Equal, k, number(0)), std::move(before)));
-  if (counted) {
-    Expression last = integer(count, loop.getParentLoop());
-    return both(std::move(not_negative), Expression::binary(Op::LessEqual, k, std::move(last)));
-  }
-  return both(
-      std::move(not_negative),
-      Expression::binary(
-          Op::NotEqual, unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator())), number(0)));
-}
-
-Expression ValueReader::compute_reached(llvm::BasicBlock* block) {
-  if (block->isEntryBlock()) return number(1);
-  llvm::Loop* loop = loops_.getLoopFor(block);
-  if (loop && loop->getHeader() == block) {
-    auto* before = loop->getLoopPreheader();
-    Expression entered = before ? reached(before) : number(0);
-    if (!before)
-      for (auto* from : llvm::predecessors(block))
-        if (!loop->contains(from)) entered = either(std::move(entered), arrives(from, block));
-    return both(std::move(entered), iterations(*loop));
-  }
-  // Where every path from the dominator leads here, its condition is this block's.
-  if (auto* node = dominators_.getNode(block); node && node->getIDom()) {
-    llvm::BasicBlock* above = node->getIDom()->getBlock();
-    llvm::Loop* around = loops_.getLoopFor(above);
-    while (around && around != loop && !around->contains(block) && around->getLoopPreheader()) {
-      above = around->getLoopPreheader();
-      around = loops_.getLoopFor(above);
-    }
-    if (around == loop && postdominators_.dominates(block, above)) return reached(above);
-  }
-  Expression any = number(0);
-  llvm::SmallPtrSet<llvm::BasicBlock*, 4> seen;
-  for (auto* from : llvm::predecessors(block))
-    if (seen.insert(from).second && dominators_.isReachableFromEntry(from))
-      any = either(std::move(any), arrives(from, block));
-  return any;
-}
-
-Expression ValueReader::reached(llvm::BasicBlock* block) {
-  if (auto found = reached_.find(block); found != reached_.end()) {
-    if (found->second) return *found->second;
-    ++unfinished_reads_;
-    return number(0);  // Ends the recursion in a cycle that is no loop.
-  }
-  reached_[block] = std::nullopt;
-  Expression computed = compute_reached(block);
-  if (computed.size() > kLargestExpression)
-    computed = Expression::binary(Op::NotEqual, unknown_term("a long condition", line_of(block->front())), number(0));
-  reached_[block] = computed;
-  return computed;
 }
 
 }  // namespace kernelift

@@ -16,17 +16,24 @@
 
 namespace kernelift {
 
+inline constexpr size_t kLargestExpression = 1000;  ///< Nodes; a larger condition or index is a term.
+
 /// An address as an object and the bytes from its start.
 struct Address {
   size_t object = 0;  ///< Index in KernelModel::objects; of an Unknown one where the origin is not known.
   Expression offset;
 };
 
+/// A function of the toolkit's library of mathematics, which is linked later.
+bool is_libdevice(const llvm::Function& function);
+
 class ValueReader {
  public:
-  /// EXPECTS: `kernel` went through prepare_for_model().
+  /// EXPECTS: `kernel` went through prepare_for_model(). `changed`: objects of which two equal reads may give two
+  /// values, as settle_terms() of a reader before this one said.
   ValueReader(llvm::Function& kernel, llvm::ScalarEvolution& evolution, llvm::LoopInfo& loops,
-              llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model);
+              llvm::DominatorTree& dominators, llvm::PostDominatorTree& postdominators, KernelModel& model,
+              std::set<size_t> changed);
 
   /// Where the pointer points when an instruction in `block` uses it.
   Address address(llvm::Value* pointer, llvm::BasicBlock* block);
@@ -41,8 +48,9 @@ class ValueReader {
   KernelModel::Time time(const llvm::Instruction& instruction) const;
   /// Objects that some store or atomic operation writes; loads of all others give the same value during a launch.
   void note_written(size_t object) { written_.insert(object); }
-  /// Decides which terms repeat, once all written objects are noted.
-  void settle_terms();
+  /// Decides which terms repeat, once all written objects are noted. What it returns was taken to be one value wherever
+  /// it was read, and is written: the kernel has to be read again. Empty: nothing is.
+  std::set<size_t> settle_terms();
 
  private:
   struct Description {
@@ -61,6 +69,7 @@ class ValueReader {
   Expression integer(llvm::Value* value, const llvm::Loop* scope);
   Expression integer(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression compute_integer(const llvm::SCEV* scev, const llvm::Loop* scope);
+  Expression unwrapped_integer(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression as_unsigned(llvm::Value* value, const llvm::Loop* scope);
   Expression as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope);
   bool is_not_negative(const Expression& value);
@@ -97,6 +106,8 @@ class ValueReader {
   llvm::DenseMap<llvm::Value*, size_t> objects_;
   std::vector<std::set<size_t>> read_by_;  ///< Objects that each term reads.
   std::set<size_t> written_;
+  const std::set<size_t> changed_;
+  std::set<size_t> merged_;  ///< Objects of whose reads several became one term.
   std::set<std::pair<const llvm::Value*, const llvm::Loop*>> has_terms_;  ///< Integers, as read in that loop.
   int depth_ = 0;
 };

@@ -119,7 +119,8 @@ std::string InstanceText::parameter(const Polynomial::Factors& factors) {
   if (factors.size() == 1 && Expression::is_name(factors[0])) return name(factors[0]);
   Expression product = Polynomial::factor(factors[0]);
   for (size_t i = 1; i < factors.size(); ++i) product = product * Polynomial::factor(factors[i]);
-  // The two sides of a comparison have different numbers of blocks.
+  // The two sides of a comparison have different numbers of blocks, and numbers for their terms.
+  for (auto& [term, fixed] : fixed_terms_) product = product.substitute({{term, parameters_.at(fixed)}});
   for (int axis = 0; axis < 3; ++axis)
     if (launch_.grid[axis]) product = product.substitute({{std::string("nctaid.") + kAxes[axis], *launch_.grid[axis]}});
   for (auto& [known, expression] : parameters_)
@@ -350,6 +351,9 @@ std::set<std::string> InstanceText::clashes() const {
   std::set<std::string> both;
   for (auto& [counter, dimension] : strided_) {
     if (plain_.contains(counter)) both.insert(counter);
+    // Each is a dimension of its own, though one thread executes both.
+    for (auto& [other, its] : strided_)
+      if (other != counter && its[3] == dimension[3]) both.insert(counter);
     if (scope_ == Scope::Block) continue;
     const int axis = dimension[3] - 'x';
     if (joined_[axis] || block_apart_[axis] || (dimension[0] == 'g' && thread_apart_[axis]))

@@ -1,5 +1,6 @@
-// Prints how the suite's variants are judged. `legality_suite [KERNEL] [--all] [--models]`: one kernel; a line for each
-// variant, not only for those whose answer disagrees with their label or settles nothing; the models, too.
+// Prints how the suite's variants are judged. `legality_suite [KERNEL] [--all] [--models] [--suite FOLDER]`: one
+// kernel; a line for each variant, not only for those whose answer disagrees with their label or settles nothing; the
+// models, too; of another folder of kernels.
 #include <cstdio>
 #include <cstring>
 
@@ -7,14 +8,15 @@
 
 int main(int count, char** arguments) {
   using namespace kernelift::legality;
-  std::string only;
+  std::string only, folder = KERNELIFT_SUITE;
   bool all = false, models = false;
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--all") == 0) all = true;
     else if (std::strcmp(arguments[i], "--models") == 0) models = true;
+    else if (std::strcmp(arguments[i], "--suite") == 0 && i + 1 < count) folder = arguments[++i];
     else only = arguments[i];
   }
-  const auto kernels = read_suite(KERNELIFT_SUITE, only);
+  const auto kernels = read_suite(folder, only);
   if (models)
     for (auto& kernel : kernels) {
       std::printf("%s\n%s", kernel.name.c_str(), to_text(suite_model(kernel.text, kernel.launch.block)).c_str());

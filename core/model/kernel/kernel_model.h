@@ -94,6 +94,10 @@ struct KernelModel {
   std::vector<Access> accesses;
   std::vector<Barrier> barriers;
   std::vector<Gap> gaps;
+  /// Calls of atomic functions whose effect other blocks need not see, by name: "atomicAdd_block".
+  std::vector<std::string> block_atomics = {};
+  /// Products that are computed in at most 32 bits, and in more, by the parameters in them: "arg.a1 * arg.a3".
+  std::set<std::string> narrow_products = {}, wide_products = {};
   std::vector<Datum> data = {};  ///< In the order of the prepared code.
   std::string code = {};         ///< A hash of the prepared code without these integers.
   /// A hash of all of the prepared code, with what it uses of variables and types: kernels with equal ones do the same

@@ -156,6 +156,7 @@ MemoryObject memory_object_from_json(const Json& json) {
 Json to_json(const TermValue& value) {
   Json json{{"kind", word_of(kValueWords, value.kind)}};
   if (!value.what.empty()) json["what"] = value.what;
+  if (!value.detail.empty()) json["detail"] = value.detail;
   if (value.kind == Kind::Argument || value.kind == Kind::Element) json["argument"] = value.argument;
   if (value.kind == Kind::Element) json["object"] = to_json(value.object);
   for (auto& operand : value.operands) json["operands"].push_back(to_json(operand));
@@ -163,7 +164,9 @@ Json to_json(const TermValue& value) {
 }
 
 TermValue term_value_from_json(const Json& json) {
-  TermValue value{.kind = value_of(kValueWords, json.at("kind")), .what = json.value("what", "")};
+  TermValue value{.kind = value_of(kValueWords, json.at("kind")),
+                  .what = json.value("what", ""),
+                  .detail = json.value("detail", "")};
   value.argument = json.value("argument", size_t{0});
   if (value.kind == Kind::Element) value.object = memory_object_from_json(json.at("object"));
   if (json.contains("operands"))

@@ -40,6 +40,7 @@ struct TermValue {
   };
   Kind kind = Kind::Opaque;
   std::string what = {};
+  std::string detail = {};  ///< Of an operation, what its name does not say: types, lanes. For comparing only.
   size_t argument = 0;
   MemoryObject object = {};
   std::vector<TermValue> operands = {};

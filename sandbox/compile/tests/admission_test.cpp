@@ -193,6 +193,11 @@ TEST_F(AdmissionTest, RefusesAssembly) {
   expect_refused("inline-asm", "", "__global__ void k(float* x) { asm volatile(\"trap;\"); x[0] = 1; }\n");
 }
 
+TEST_F(AdmissionTest, RefusesPromisesThatNobodyChecks) {
+  for (const char* promise : {"__builtin_assume(n > 128);", "if (n < 128) __builtin_unreachable();"})
+    expect_refused("promise", "", "__global__ void k(float* x, int n) { " + std::string(promise) + " x[0] = n; }\n");
+}
+
 TEST_F(AdmissionTest, RefusesToReadFiles) {
   expect_refused("include", "#include \"/etc/passwd\"\n");
   expect_refused("include", "#define WHERE \"/etc/passwd\"\n#include WHERE\n");

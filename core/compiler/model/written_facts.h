@@ -1,0 +1,24 @@
+// What the source says of a kernel, and its prepared IR no longer does.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Function;
+}
+
+namespace kernelift {
+
+struct WrittenFacts {
+  /// Lines of what the kernel and the functions it calls say is so (__builtin_assume, __builtin_unreachable). Passes
+  /// believe it, and so would a compiler: what is right only if it holds is not right for all parameters.
+  std::vector<unsigned> promises;
+  /// Calls of atomic functions whose effect other blocks need not see, by name, in alphabetical order:
+  /// "atomicAdd_block".
+  std::vector<std::string> block_atomics;
+};
+
+/// EXPECTS: nothing was inlined.
+WrittenFacts written_facts(const llvm::Function& kernel);
+
+}  // namespace kernelift
