@@ -15,7 +15,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kArrayBytes = 1 << 20, kCanaryBytes = 64 << 10, kOuterBytes = 1 << 20;
+constexpr size_t kArrayBytes = 4 * KernelMemory::kMostElements, kCanaryBytes = 64 << 10, kOuterBytes = 1 << 20;
 constexpr float kScalarArgument = 1.5f;
 constexpr int kSmallIntegers = 32;
 

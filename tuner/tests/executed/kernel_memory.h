@@ -21,6 +21,7 @@ enum class Drawn { Small, Permutation };
 
 class KernelMemory {
  public:
+  static constexpr uint64_t kMostElements = 1 << 18;  ///< Of four bytes, in an array.
   /// `drawn` by a pointer parameter's name; Small where it is not named.
   KernelMemory(const KernelSource& source, const std::string& kernel, const std::map<std::string, Drawn>& drawn);
   ~KernelMemory();

@@ -1,4 +1,4 @@
-//! original | block 128 | grid ceil_div(b * t * c, 128)
+//! original | block 128 | grid ceil_div(b * t * c, 128) | at b=2,t=5,c=9
 //! right block: larger | block 256 | grid ceil_div(b * t * c, 256)
 //! right jam: two elements of a thread | text two | grid ceil_div(b * t * c, 256)
 //! wrong guard: a batch more | `i < b * t * c` -> `i < (b + 1) * t * c` | at b=2, t=5, c=9

@@ -8,5 +8,8 @@ __global__ void k(int* out, const int* x, int n) {
 //! text b
 __global__ void k(int* out, const int* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) { int s = __shfl_xor_sync(0xffffffffu, x[i], 1); out[i] = s; }
+  if (i < n) {
+    int s = __shfl_xor_sync(0xffffffffu, x[i], 1);
+    out[i] = s;
+  }
 }

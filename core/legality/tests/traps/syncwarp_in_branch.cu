@@ -9,6 +9,9 @@ __global__ void k(float* out, const float* x, int n) {
 //! text b
 __global__ void k(float* out, const float* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) { __syncwarp(); out[i] = x[i]; }
+  if (i < n) {
+    __syncwarp();
+    out[i] = x[i];
+  }
   __syncthreads();
 }

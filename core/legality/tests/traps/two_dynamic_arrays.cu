@@ -1,7 +1,8 @@
 //! original | block 128 | grid 1
 //! wrong trap: no barrier between two names of one memory | text b
 __global__ void k(int* out, const float* x, int n) {
-  extern __shared__ float a[]; extern __shared__ int b[];
+  extern __shared__ float a[];
+  extern __shared__ int b[];
   int t = threadIdx.x;
   a[t] = x[t];
   __syncthreads();
@@ -13,7 +14,8 @@ __global__ void k(int* out, const float* x, int n) {
 }
 //! text b
 __global__ void k(int* out, const float* x, int n) {
-  extern __shared__ float a[]; extern __shared__ int b[];
+  extern __shared__ float a[];
+  extern __shared__ int b[];
   int t = threadIdx.x;
   a[t] = x[t];
   __syncthreads();
