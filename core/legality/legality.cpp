@@ -157,6 +157,7 @@ class Comparison {
       const unsigned line = of_candidate.empty() ? 0 : of_candidate[0]->line;
       return fail(name + at_line(line) + ": " + shape.trouble, line), true;
     }
+    note_operations(of_original, of_candidate, name);
     auto theirs = touches(original_, of_original, shape, Scope::Grid);
     auto ours = touches(candidate_, of_candidate, shape, Scope::Grid);
     if (!theirs || !ours || !note_rows(*theirs, name) || !note_rows(*ours, name)) return false;
@@ -178,6 +179,18 @@ class Comparison {
       return false;
     if (original.each.empty() && !compare_reads(all_theirs, all_ours, subscripts, name)) return false;
     return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
+  }
+
+  /// Where both change an object by atomic operations, the candidate has none that the original does not have.
+  void note_operations(const std::vector<const Access*>& theirs, const std::vector<const Access*>& ours,
+                       const std::string& name) {
+    std::set<std::string> known;
+    for (auto* access : theirs)
+      if (!access->operation.empty()) known.insert(access->operation);
+    for (auto* access : ours)
+      if (!known.empty() && !access->operation.empty() && !known.contains(access->operation))
+        fail("what " + access->operation + " does to " + name + at_line(access->line) + " is not understood",
+             access->line);
   }
 
   /// Runs are enough for a proof; what an access does that it should not is said of the access.

@@ -127,7 +127,19 @@ class Walk {
     Address to = values_.address(pointer, instruction.getParent());
     model_.accesses.push_back({kind, to.object, static_cast<unsigned>(bytes), line_of(instruction), to.offset,
                                values_.reached(instruction.getParent()), values_.counters(instruction.getParent()),
-                               values_.time(instruction), alignment(instruction, pointer)});
+                               values_.time(instruction), alignment(instruction, pointer), operation(instruction)});
+  }
+
+  /// KernelModel::Access::operation.
+  static std::string operation(const llvm::Instruction& instruction) {
+    std::string type;
+    llvm::raw_string_ostream(type) << ' ' << *instruction.getType();
+    if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
+      return llvm::AtomicRMWInst::getOperationName(atomic->getOperation()).str() + type;
+    if (llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) return "compare and exchange" + type;
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    const auto name = call ? call->getCalledFunction()->getName() : "";
+    return name.contains("atomic") ? name.str() : "";
   }
 
   void gap(llvm::Instruction& instruction, std::string what) {

@@ -119,7 +119,8 @@ Json to_json(const KernelModel& model) {
                                 {"domain", access.domain.text()},
                                 {"counters", access.counters},
                                 {"time", texts_of(access.time)},
-                                {"alignment", access.alignment}});
+                                {"alignment", access.alignment},
+                                {"operation", access.operation}});
   for (auto& barrier : model.barriers)
     json["barriers"].push_back({{"of_warp", barrier.of_warp},
                                 {"apart", barrier.apart ? Json(*barrier.apart) : Json()},
@@ -167,7 +168,8 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
                     expression_of(entry.at("domain")),
                     entry.at("counters").get<std::vector<std::string>>(),
                     expressions_of(entry.at("time")),
-                    entry.at("alignment")};
+                    entry.at("alignment"),
+                    entry.at("operation")};
       if (access.object >= model.objects.size()) malformed("an access to an object that is not listed");
       model.accesses.push_back(std::move(access));
     }

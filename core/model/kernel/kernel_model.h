@@ -60,7 +60,8 @@ struct KernelModel {
     Expression domain;                  ///< Unequal 0 exactly where a thread makes the access.
     std::vector<std::string> counters;  ///< Variables of the loops around it, the outermost first.
     Time time;
-    unsigned alignment = 1;  ///< Bytes that divide the address, or the access faults.
+    unsigned alignment = 1;      ///< Bytes that divide the address, or the access faults.
+    std::string operation = {};  ///< Of an atomic one: "add i32"; else empty.
   };
 
   struct Barrier {
