@@ -189,7 +189,7 @@ class Comparison {
       if (!access->operation.empty()) known.insert(access->operation);
     for (auto* access : ours)
       if (!known.empty() && !access->operation.empty() && !known.contains(access->operation))
-        fail("what " + access->operation + " does to " + name + at_line(access->line) + " is not understood",
+        fail("it changes " + name + at_line(access->line) + " by another atomic operation than the original",
              access->line);
   }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/base/hash.h"
+#include "core/compiler/model/instruction_details.h"
 #include "core/compiler/model/position.h"
 #include "core/compiler/model/source_line.h"
 
@@ -64,17 +65,7 @@ class Data {
     std::string text;
     llvm::raw_string_ostream stream(text);
     stream << instruction.getOpcodeName() << ' ' << number_of(instruction.getParent()) << ' ' << number_of(&instruction)
-           << ' ' << *instruction.getType();
-    if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction)) stream << ' ' << compare->getPredicate();
-    if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) stream << ' ' << atomic->getOperation();
-    if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
-      stream << ' ' << *address->getSourceElementType();
-    if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction))
-      for (int lane : shuffle->getShuffleMask()) stream << ' ' << lane;
-    if (auto* member = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction))
-      for (unsigned index : member->getIndices()) stream << ' ' << index;
-    if (auto* member = llvm::dyn_cast<llvm::InsertValueInst>(&instruction))
-      for (unsigned index : member->getIndices()) stream << ' ' << index;
+           << ' ' << instruction_details(instruction);
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction))
       for (auto* from : phi->blocks()) stream << ' ' << number_of(from);
     for (auto& operand : instruction.operands()) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/compiler/model/instruction_details.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 
@@ -38,21 +39,6 @@ std::string printed(const llvm::Constant& constant) {
 std::string printed(const llvm::Type& type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-/// What tells two instructions of one name with the same operands apart.
-std::string details(const llvm::Instruction& instruction) {
-  std::string text = printed(*instruction.getType());
-  if (instruction.getNumOperands() > 0) text += " " + printed(*instruction.getOperand(0)->getType());
-  if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
-    text += " of " + printed(*address->getSourceElementType());
-  auto indices = [&](const auto& numbers) {
-    for (auto number : numbers) text += " " + std::to_string(number);
-  };
-  if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) indices(shuffle->getShuffleMask());
-  if (auto* member = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) indices(member->getIndices());
-  if (auto* member = llvm::dyn_cast<llvm::InsertValueInst>(&instruction)) indices(member->getIndices());
   return text;
 }
 
@@ -169,7 +155,7 @@ TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Des
   } else {
     // What an atomic operation returns is another value each time.
     into.known &= !instruction->mayReadOrWriteMemory();
-    made.detail = details(*instruction);
+    made.detail = instruction_details(*instruction);
     if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(instruction))
       made.what += " " + llvm::CmpInst::getPredicateName(compare->getPredicate()).str();
     take(instruction->operands());

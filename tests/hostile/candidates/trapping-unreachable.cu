@@ -2,7 +2,7 @@
 //! kind trapping
 //! kernel map
 //! devices both
-//! must crashed timed_out wrong unstable cheated suspect no-gain
+//! must refused
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= 0) __builtin_unreachable();

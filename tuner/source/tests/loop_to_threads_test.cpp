@@ -51,9 +51,17 @@ TEST(LoopToThreads, KeepsWhatElseNeedsTheCounter) {
               HasSubstr("  int l = 3;\n"));
 }
 
+TEST(LoopToThreads, AParameterFromWhichItCountsMustNotBeNegative) {
+  auto found = offers("loop_to_threads", kernel("  for (int j = m; j < n; ++j) c[j * n + i] = a[i];\n"), {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].premises.back().text(), "m >= 0");
+}
+
 TEST(LoopToThreads, LeavesLoopsWhoseIterationsAreNotAThreadsNumber) {
   for (const char* body :
        {"  for (int j = i - 1; j < n; j++) c[(j + 1) * n + i] = a[i];\n",  // It may begin below zero.
+        "  n /= 2;\n  for (int j = 0; j < n; j++) c[j * n + i] = a[i];\n",
+        "  int row = i;\n  row -= 5;\n  for (int j = row; j < n; j++) c[(j + 5) * n + i] = a[i];\n",
         "  for (int j = 0; j < n; j += 4) c[j * n + i] = a[i];\n",
         "  for (int j = 0; j < n / m; j++) c[j * n + i] = a[i];\n", "  for (int j = 0; j < n; j++) c[i] += a[j];\n",
         "  for (int j = 0; j < 8; j++) c[i * 8 + j] = a[i];\n",

@@ -181,14 +181,15 @@ std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source
            {increment->begin, increment->end, counted.counter->getNameAsString() + " += " + stride + count}}};
 }
 
+std::optional<int64_t> constant_value(const KernelSource& source, const clang::Expr* value) {
+  clang::Expr::EvalResult result;
+  if (value->isValueDependent() || !value->EvaluateAsInt(result, source.context())) return std::nullopt;
+  return result.Val.getInt().getExtValue();
+}
+
 bool has_few_iterations(const KernelSource& source, const clang::ForStmt* loop, int64_t few) {
   const CountedLoop counted = *CountedLoop::of(loop, true);
-  auto constant = [&](const clang::Expr* value) {
-    clang::Expr::EvalResult result;
-    return !value->isValueDependent() && value->EvaluateAsInt(result, source.context())
-               ? std::optional(result.Val.getInt().getExtValue())
-               : std::nullopt;
-  };
+  auto constant = [&](const clang::Expr* value) { return constant_value(source, value); };
   auto first = constant(counted.first), end = constant(llvm::cast<clang::BinaryOperator>(loop->getCond())->getRHS()),
        step = counted.step ? constant(counted.step) : 1;
   return first && end && step && *step > 0 && (*end - *first) / *step < few;

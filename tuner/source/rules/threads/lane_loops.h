@@ -40,6 +40,8 @@ std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source
                                                       const CountedLoop& counted, const std::string& number,
                                                       const std::string& count);
 
+/// The number that an integer expression is, whatever spells it.
+std::optional<int64_t> constant_value(const KernelSource& source, const clang::Expr* value);
 /// Fewer iterations than `few`, where they are known, of a loop that CountedLoop describes.
 bool has_few_iterations(const KernelSource& source, const clang::ForStmt* loop, int64_t few);
 

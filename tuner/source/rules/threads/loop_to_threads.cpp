@@ -13,7 +13,9 @@
 #include <clang/AST/Stmt.h>
 
 #include <algorithm>
+#include <set>
 
+#include "core/model/launch/limits.h"
 #include "tuner/source/rules/spelled_type.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/independent_loop.h"
@@ -21,24 +23,8 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr uint64_t kMostRows = 65535;  ///< Blocks along y.
+constexpr uint64_t kMostRows = kLargestGrid.y;
 constexpr const char* kThreads = "gridDim.x * blockDim.x";
-
-std::optional<int64_t> constant(const KernelSource& source, const clang::Expr* value) {
-  clang::Expr::EvalResult result;
-  if (value->isValueDependent() || !value->EvaluateAsInt(result, source.context())) return std::nullopt;
-  return result.Val.getInt().getExtValue();
-}
-
-/// Iterations before the first thread's would be lost.
-bool may_be_negative(const KernelSource& source, const clang::Expr* value) {
-  value = value->IgnoreParenCasts();
-  if (auto number = constant(source, value)) return *number < 0;
-  if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(value))
-    return (sum->getOpcode() != clang::BO_Add && sum->getOpcode() != clang::BO_Mul) ||
-           may_be_negative(source, sum->getLHS()) || may_be_negative(source, sum->getRHS());
-  return named_variable(value) == nullptr && !builtin_of(value);
-}
 
 class LoopToThreads {
  public:
@@ -49,6 +35,10 @@ class LoopToThreads {
   std::optional<Opportunity> opportunity();
 
  private:
+  /// It has the value with which it was declared, or that the launch gives it.
+  bool stays(const clang::VarDecl* variable) const;
+  /// Iterations before the first thread's would be lost; unless these parameters are not negative.
+  bool may_be_negative(const clang::Expr* value, std::set<std::string>& parameters) const;
   /// Launches for which the threads along x are as many as there are iterations; nullopt: they cannot be told.
   std::optional<Premise> premise() const;
   /// Of the thread, in place of the loop's header.
@@ -66,16 +56,42 @@ class LoopToThreads {
   std::vector<TextEdit> edits_;
 };
 
+bool LoopToThreads::stays(const clang::VarDecl* variable) const {
+  bool stays = true;
+  walk(kernel_->getBody(), [&](const clang::Stmt* statement) {
+    auto* set = assigned_by(statement);
+    return stays &= !set || variable_of(set) != variable;
+  });
+  return stays;
+}
+
+bool LoopToThreads::may_be_negative(const clang::Expr* value, std::set<std::string>& parameters) const {
+  value = value->IgnoreParenCasts();
+  if (auto number = constant_value(source_, value)) return *number < 0;
+  if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(value))
+    return (sum->getOpcode() != clang::BO_Add && sum->getOpcode() != clang::BO_Mul) ||
+           may_be_negative(sum->getLHS(), parameters) || may_be_negative(sum->getRHS(), parameters);
+  if (builtin_of(value)) return false;
+  auto* variable = named_variable(value);
+  if (!variable || !stays(variable)) return true;
+  if (auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
+    parameters.insert(parameter->getNameAsString());
+    return false;
+  }
+  return !variable->getInit() || may_be_negative(variable->getInit(), parameters);
+}
+
 std::optional<Premise> LoopToThreads::premise() const {
   auto* comparison = llvm::cast<clang::BinaryOperator>(of_.loop->getCond());
   const bool included = comparison->getOpcode() == clang::BO_LE;
   auto* bound = comparison->getRHS()->IgnoreParenImpCasts();
   std::string name;
-  if (auto number = constant(source_, bound)) {
+  if (auto number = constant_value(source_, bound)) {
     for (auto& geometry : facts_.geometries)
       if (static_cast<int64_t>(geometry.grid.x * geometry.block.x) < *number + included) return std::nullopt;
     name = std::to_string(*number);
-  } else if (auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(bound))) {
+  } else if (auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(bound));
+             parameter && stays(parameter)) {
     name = parameter->getNameAsString();
   } else {
     return std::nullopt;
@@ -89,8 +105,8 @@ std::string LoopToThreads::condition() const {
   auto* sum = llvm::dyn_cast<clang::BinaryOperator>(first->IgnoreParens());
   auto* left = sum && sum->getOpcode() == clang::BO_Add ? named_variable(sum->getLHS()) : nullptr;
   std::string from = spelled + " <= " + name + " && ";
-  if (constant(source_, first) == 0) from.clear();
-  else if (left && constant(source_, sum->getRHS()) == 1) from = left->getNameAsString() + " < " + name + " && ";
+  if (constant_value(source_, first) == 0) from.clear();
+  else if (left && constant_value(source_, sum->getRHS()) == 1) from = left->getNameAsString() + " < " + name + " && ";
   return from + source_.spelled(of_.loop->getCond());
 }
 
@@ -162,8 +178,9 @@ std::optional<Opportunity> LoopToThreads::opportunity() {
   const std::string type = spelled_type(source_, counter_);
   auto range = source_.span(of_.loop), body = source_.span(of_.loop->getBody());
   auto end = source_.statement_end(of_.loop);
+  std::set<std::string> not_negative;
   if (!needed || of_.counted.step || type.empty() || !range || !body || !end || !source_.first_on_line(range->begin) ||
-      may_be_negative(source_, of_.counted.first) || source_.spelled(of_.counted.first).empty() ||
+      may_be_negative(of_.counted.first, not_negative) || source_.spelled(of_.counted.first).empty() ||
       source_.spelled(of_.loop->getCond()).empty())
     return std::nullopt;
   auto* parent = llvm::dyn_cast<clang::CompoundStmt>(source_.parent(of_.loop));
@@ -192,6 +209,7 @@ std::optional<Opportunity> LoopToThreads::opportunity() {
   found.edits = std::move(edits_);
   found.premises = {*needed,
                     facts_.premise(*Expression::parse(std::string(kThreads) + " <= " + std::to_string(kMostRows)))};
+  for (auto& name : not_negative) found.premises.push_back(facts_.premise(*Expression::parse(name + " >= 0")));
   found.launch.emplace("gy", Expression::variable("gx") * Expression::variable("bx"));
   return found;
 }
