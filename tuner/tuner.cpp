@@ -460,13 +460,13 @@ Status Tuning::confirm_finalists() {
   };
   if (confirmed_ > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
   const std::string late = evaluator_.why_late();
-  const std::string over = "the time was over" + (late.empty() ? "" : ": the last one's went to " + late);
+  const std::string why =
+      !trouble_.empty() ? trouble_ : "the time was over" + (late.empty() ? "" : ": the last one's went to " + late);
   if (best && best->confirmed)
-    unconfirmed_ = "candidates that the search found to be faster than the best could not be confirmed (" +
-                   (trouble_.empty() ? over : trouble_) + "); give it more time (--time), or go on with --resume";
+    unconfirmed_ = "candidates that the search found to be faster than the best could not be confirmed (" + why +
+                   "); give it more time (--time), or go on with --resume";
   else
-    unconfirmed_ = "no finalist could be confirmed (" + (trouble_.empty() ? over : trouble_) +
-                   "), so these figures are from the search only; " +
+    unconfirmed_ = "no finalist could be confirmed (" + why + "), so these figures are from the search only; " +
                    (trouble_.empty() ? "give it more time (--time), or go on with --resume" : "go on with --resume");
   return done();
 }

@@ -69,9 +69,10 @@ class Comparison {
     // What is surely wrong for all sizes decides, whatever else is not understood.
     for (auto& [name, object] : common_objects())
       if (!compare(object)) return too_much();
-    if (!note(beyond_extents(setting_, candidate_)) || !note(misaligned(setting_, candidate_)) || !compare_barriers() ||
-        !check_shared())
+    if (!note(beyond_extents(setting_, candidate_)) || !note(misaligned(setting_, candidate_)) || !compare_barriers())
       return too_much();
+    note_lanes();
+    if (!check_shared()) return too_much();
     if (setting_.asked.is_null()) return too_much();
     if (!failed_) return conclude(setting_, wrong_, writes_, leaves_rows_);
     // No premise can be proven; an example refutes nevertheless.
@@ -275,7 +276,7 @@ class Comparison {
   bool compare_barriers() {
     auto found = divergent_barriers(setting_, candidate_);
     if (!found) return false;
-    if (found->wrong.empty()) return note(std::move(found)) && compare_lanes();
+    if (found->wrong.empty()) return note(std::move(found));
     auto original = divergent_barriers(setting_, original_);
     if (!original) return false;
     for (auto& one : found->wrong) {
@@ -286,11 +287,11 @@ class Comparison {
       else wrong_.push_back(one);
     }
     found->wrong.clear();
-    return note(std::move(found)) && compare_lanes();
+    return note(std::move(found));
   }
 
   /// Lanes that an operation of the whole warp names reach it together, or as they do in the original.
-  bool compare_lanes() {
+  void note_lanes() {
     for (auto& ours : candidate_.model.barriers) {
       const auto variables = ours.domain.variables();
       auto alike = [&](const KernelModel::Barrier& theirs) {
@@ -303,7 +304,6 @@ class Comparison {
       if (ours.of_warp && !as_before && !reached_by_all_lanes(setting_, candidate_, ours))
         fail("whether all lanes of a warp reach its operation" + at_line(ours.line) + " is not understood", ours.line);
     }
-    return true;
   }
 
   /// Whatever name it has, there is one dynamic one.

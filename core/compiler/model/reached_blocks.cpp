@@ -77,6 +77,10 @@ Expression ValueReader::iterations(llvm::Loop& loop) {
     before = both(std::move(before), edge(test, inside).substitute({{counters_.lookup(&loop), k - number(1)}}));
   }
   if (tests && before.is_constant(1)) return not_negative_counter;
+  auto not_known = [&] {
+    const Expression often = unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator()));
+    return both(std::move(not_negative_counter), Expression::binary(Op::NotEqual, often, number(0)));
+  };
   auto* count = evolution_.getBackedgeTakenCount(&loop);
   const bool counted = !llvm::isa<llvm::SCEVCouldNotCompute>(count);
   const bool by_header = tests && tests->size() == 1 && tests->front() == loop.getHeader();
@@ -89,19 +93,12 @@ Expression ValueReader::iterations(llvm::Loop& loop) {
       return llvm::isa<llvm::SCEVUMaxExpr, llvm::SCEVUMinExpr, llvm::SCEVUDivExpr, llvm::SCEVZeroExtendExpr>(part) &&
              llvm::any_of(part->operands(), [&](const llvm::SCEV* operand) { return !not_negative(operand); });
     };
-    if (llvm::SCEVExprContains(count, may_differ))
-      return both(std::move(not_negative_counter),
-                  Expression::binary(Op::NotEqual,
-                                     unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator())),
-                                     number(0)));
+    if (llvm::SCEVExprContains(count, may_differ)) return not_known();
     // A loop `!= n` that begins behind n goes round.
     Expression last = as_unsigned(count, loop.getParentLoop());
     return both(std::move(not_negative_counter), Expression::binary(Op::LessEqual, k, std::move(last)));
   }
-  return both(
-      std::move(not_negative_counter),
-      Expression::binary(
-          Op::NotEqual, unknown_term("how often a loop runs", line_of(*loop.getHeader()->getTerminator())), number(0)));
+  return not_known();
 }
 
 Expression ValueReader::compute_reached(llvm::BasicBlock* block) {

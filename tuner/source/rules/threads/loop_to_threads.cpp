@@ -19,6 +19,7 @@
 #include "tuner/source/rules/spelled_type.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/independent_loop.h"
+#include "tuner/source/rules/tiling/tile_dependence.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -30,13 +31,13 @@ class LoopToThreads {
  public:
   LoopToThreads(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel,
                 const IndependentLoop& loop)
-      : source_(source), facts_(facts), kernel_(kernel), of_(loop), counter_(loop.counted.counter) {}
+      : source_(source), facts_(facts), kernel_(kernel), of_(loop), counter_(loop.counted.counter) {
+    changes_.note_changes(kernel->getBody());
+  }
 
   std::optional<Opportunity> opportunity();
 
  private:
-  /// It has the value with which it was declared, or that the launch gives it.
-  bool stays(const clang::VarDecl* variable) const;
   /// Iterations before the first thread's would be lost; unless these parameters are not negative.
   bool may_be_negative(const clang::Expr* value, std::set<std::string>& parameters) const;
   /// Launches for which the threads along x are as many as there are iterations; nullopt: they cannot be told.
@@ -45,6 +46,8 @@ class LoopToThreads {
   std::string condition() const;
   /// The statements beside the loop, which go to the thread of the first iteration; false: they cannot.
   bool move_stores(std::string& moved);
+  /// A statement, with its line if nothing else is on it.
+  void remove(size_t begin, size_t end);
   /// The counter's declaration, where it serves this loop alone.
   bool remove_declaration();
 
@@ -53,17 +56,9 @@ class LoopToThreads {
   const clang::FunctionDecl* kernel_;
   const IndependentLoop& of_;
   const clang::VarDecl* counter_;
+  TileDependence changes_;  ///< Variables that the kernel changes after their declaration.
   std::vector<TextEdit> edits_;
 };
-
-bool LoopToThreads::stays(const clang::VarDecl* variable) const {
-  bool stays = true;
-  walk(kernel_->getBody(), [&](const clang::Stmt* statement) {
-    auto* set = assigned_by(statement);
-    return stays &= !set || variable_of(set) != variable;
-  });
-  return stays;
-}
 
 bool LoopToThreads::may_be_negative(const clang::Expr* value, std::set<std::string>& parameters) const {
   value = value->IgnoreParenCasts();
@@ -73,7 +68,7 @@ bool LoopToThreads::may_be_negative(const clang::Expr* value, std::set<std::stri
            may_be_negative(sum->getLHS(), parameters) || may_be_negative(sum->getRHS(), parameters);
   if (builtin_of(value)) return false;
   auto* variable = named_variable(value);
-  if (!variable || !stays(variable)) return true;
+  if (!variable || changes_.changes(variable)) return true;
   if (auto* parameter = llvm::dyn_cast<clang::ParmVarDecl>(variable)) {
     parameters.insert(parameter->getNameAsString());
     return false;
@@ -91,7 +86,7 @@ std::optional<Premise> LoopToThreads::premise() const {
       if (static_cast<int64_t>(geometry.grid.x * geometry.block.x) < *number + included) return std::nullopt;
     name = std::to_string(*number);
   } else if (auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(named_variable(bound));
-             parameter && stays(parameter)) {
+             parameter && !changes_.changes(parameter)) {
     name = parameter->getNameAsString();
   } else {
     return std::nullopt;
@@ -108,6 +103,11 @@ std::string LoopToThreads::condition() const {
   if (constant_value(source_, first) == 0) from.clear();
   else if (left && constant_value(source_, sum->getRHS()) == 1) from = left->getNameAsString() + " < " + name + " && ";
   return from + source_.spelled(of_.loop->getCond());
+}
+
+void LoopToThreads::remove(size_t begin, size_t end) {
+  const bool alone = source_.first_on_line(begin) && end < source_.text().size() && source_.text()[end] == '\n';
+  edits_.push_back({alone ? source_.line_begin(begin) : begin, end + alone, ""});
 }
 
 bool LoopToThreads::move_stores(std::string& moved) {
@@ -130,8 +130,7 @@ bool LoopToThreads::move_stores(std::string& moved) {
     const size_t begin = source_.span(statement)->begin;
     moved += "\n" + inner + "if (" + counter_->getNameAsString() + " == " + first + ") " +
              source_.text().substr(begin, *end - begin);
-    const bool last_on_line = *end < source_.text().size() && source_.text()[*end] == '\n';
-    edits_.push_back({source_.line_begin(begin), *end + last_on_line, ""});
+    remove(begin, *end);
   }
   return true;
 }
@@ -151,9 +150,7 @@ bool LoopToThreads::remove_declaration() {
   auto end = source_.statement_end(declaration);
   if (!range || !end) return false;
   if (declaration->isSingleDecl()) {
-    const bool alone =
-        source_.first_on_line(range->begin) && *end < source_.text().size() && source_.text()[*end] == '\n';
-    edits_.push_back({alone ? source_.line_begin(range->begin) : range->begin, *end + alone, ""});
+    remove(range->begin, *end);
     return true;
   }
   // `int i, j;`: with the comma before it, or behind it.
