@@ -4,8 +4,10 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace kernelift {
@@ -20,8 +22,12 @@ class WireWriter {
     for (auto& value : values) text(value);
     return *this;
   }
-  WireWriter& reals(const std::vector<double>& values) {
-    return number(values.size()).raw(values.data(), values.size() * sizeof(double));
+  WireWriter& reals(const std::vector<double>& values) { return items(std::span(values)); }
+  /// Of a type without pointers.
+  template <class T>
+  WireWriter& items(std::span<const T> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return number(values.size()).raw(values.data(), values.size_bytes());
   }
   std::string take() { return std::move(bytes_); }
 
@@ -53,10 +59,13 @@ class WireReader {
     for (uint64_t i = 0; i < count && !failed_; ++i) values.push_back(text());
     return values;
   }
-  std::vector<double> reals() {
-    uint64_t count = counted(sizeof(double));
-    std::vector<double> values;
-    for (uint64_t i = 0; i < count && !failed_; ++i) values.push_back(real());
+  std::vector<double> reals() { return items<double>(); }
+  template <class T>
+  std::vector<T> items() {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> values(counted(sizeof(T)));
+    if (!values.empty()) std::memcpy(values.data(), rest_.data(), values.size() * sizeof(T));
+    rest_.remove_prefix(values.size() * sizeof(T));
     return values;
   }
   /// Every read fitted and no bytes are left over.

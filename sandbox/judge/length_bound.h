@@ -16,10 +16,17 @@ struct BesideElement {
   double precise = 0, error = 0;
 };
 
+/// Of a lane's elements from `first` on; nothing is known of the others. A launch that leaves one row of a matrix says
+/// little.
+struct BesideLane {
+  size_t first = 0;
+  std::vector<BesideElement> elements = {};
+};
+
 class LengthBound {
  public:
-  /// Of a lane of floats. `reference`: the original's results. EXPECTS: as many elements as `beside`.
-  LengthBound(std::span<const std::byte> reference, std::span<const BesideElement> beside);
+  /// Of a lane of floats. `reference`: the original's results. EXPECTS: it has the elements of `beside`.
+  LengthBound(std::span<const std::byte> reference, const BesideLane& beside);
   /// For the answers to other inputs, which lie between those of `one` and `other`: around each answer, a share of the
   /// lesser error of both. What is within it need not wait for bounds of these inputs' own. EXPECTS: both of one size.
   static LengthBound between(const LengthBound& one, const LengthBound& other);
@@ -35,6 +42,7 @@ class LengthBound {
     double away = 0;    ///< From the reference to what it would be without rounding.
     double error = -1;  ///< Below 0: nothing is known.
   };
+  size_t first_ = 0;  ///< The element of bounds_[0].
   std::vector<Bound> bounds_;
   bool any_ = false;
 };

@@ -2,6 +2,7 @@
 #include "sandbox/evaluate/cpu/processor_check.h"
 
 #include <algorithm>
+#include <thread>
 #include <tuple>
 
 #include "sandbox/evaluate/cpu/cpu_runners.h"
@@ -12,6 +13,9 @@ namespace kernelift::sandbox {
 namespace {
 
 constexpr int kMostForkServers = 3;
+// Questions about bounds: a launch keeps some cores busy, its numbers' way there and back one. Each process has the
+// recorded memory and what stands beside it, up to kMostFieldBytes five times.
+constexpr unsigned kCoresEach = 3, kMostAtOnce = 4;
 constexpr const char* kNoTimeToCheck = "there was no time left for it";
 constexpr uint64_t kMostBytes = 1ull << 30;  // Of recorded memory: what a kernel of that size does takes long here.
 
@@ -62,7 +66,9 @@ Verdict not_checked(const std::string& why) {
 
 ProcessorCheck::ProcessorCheck(const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings,
                                const CompiledBaseline& baseline)
-    : baseline_(baseline), field_comparison_(*baseline.pool, baseline.source, baseline.reply) {
+    : baseline_(baseline),
+      bounds_(std::clamp(baseline.pool->workers() / kCoresEach, 1u, kMostAtOnce)),
+      field_comparison_(*baseline.pool, baseline.source, baseline.reply) {
   const Mep small = smallest_instances(mep);
   if (small.instances.empty()) {
     trouble_ = "its recorded inputs take more than " + std::to_string(kMostBytes >> 30) + " GiB each";
@@ -224,41 +230,62 @@ Evaluation ProcessorCheck::with_formulas(Evaluation evaluation, const Candidate&
 }
 
 void ProcessorCheck::find_recorded_bounds(Deadline until, uint64_t era) {
+  std::vector<LengthQuestion> questions;
   for (auto& [instance, regions] : changed_) {
-    if (Deadline::clock::now() >= until) return;
-    LengthQuestion question;
+    LengthQuestion& question = questions.emplace_back();
     question.instance = instance, question.wanted = regions, question.deadline = until, question.era = era;
-    length_bounds(question);
   }
+  (void)length_bounds(questions);
 }
 
-LengthAnswer ProcessorCheck::length_bounds(const LengthQuestion& question) {
-  constexpr uint64_t kMostKept = 256 << 20;
+std::vector<LengthAnswer> ProcessorCheck::length_bounds(const std::vector<LengthQuestion>& questions) {
+  std::vector<LengthAnswer> answers(questions.size());
+  std::atomic<size_t> next = 0;
+  auto some = [&] {
+    for (size_t i; (i = next++) < questions.size();) answers[i] = answer(questions[i]);
+  };
+  std::vector<std::jthread> others;
+  for (size_t i = 1; i < std::min(bounds_.size(), questions.size()); ++i) others.emplace_back(some);
+  some();
+  others.clear();
+  return answers;
+}
+
+std::pair<ProcessorCheck::Held, ProcessorCheck::Runner*> ProcessorCheck::hold_any(std::vector<Runner>& runners,
+                                                                                  std::optional<Deadline> until) {
+  for (auto& runner : runners)
+    if (Held held(runner.busy, std::try_to_lock); held) return {std::move(held), &runner};
+  Runner& one = runners[turn_++ % runners.size()];
+  return {hold(one, until), &one};
+}
+
+LengthAnswer ProcessorCheck::answer(const LengthQuestion& question) {
+  constexpr uint64_t kMostKept = 1 << 30;
   LengthAnswer answer;
-  const Held held = hold(bounds_, question.deadline);
-  if (!held) return answer.why_not = "there was no time left", answer.later = true, answer;
   LengthQuestion timeless = question;
   timeless.deadline.reset(), timeless.era = SharedEra::kAlways;
   const Hash key = hash_text(encoded(timeless));
+  const auto [held, runner] = hold_any(bounds_, question.deadline);
+  if (!held) return answer.why_not = "there was no time left", answer.later = true, answer;
   {
     std::lock_guard lock(mutex_);
     if (auto known = lengths_.find(key); known != lengths_.end()) return known->second;
   }
   RunnableCode code;
   const auto begin = Deadline::clock::now();
-  if (answer.why_not = why_not(bounds_); answer.why_not.empty()) {
+  if (answer.why_not = why_not(*runner); answer.why_not.empty()) {
     if (!field_comparison_.add_length_images(code)) answer.why_not = kNoLengthImages;
-    else answer = bounds_.process->length_bounds(code, question);
+    else answer = runner->process->length_bounds(code, question);
   }
   const double seconds = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  std::lock_guard lock(mutex_);
   if (answer.why_not.empty()) bounds_seconds_ = std::max(bounds_seconds_.load(), seconds);
   if (answer.later) return answer;
-  std::lock_guard lock(mutex_);
   const bool recorded = !question.sized && question.regions.empty() && question.variables.empty();
   if (recorded && !answer.why_not.empty()) no_lengths_ = answer.why_not;
   uint64_t bytes = 0;
   for (auto& region : answer.regions)
-    for (auto& lane : region.lanes) bytes += lane.size() * sizeof lane[0];
+    for (auto& lane : region.lanes) bytes += lane.elements.size() * sizeof(BesideElement);
   if (length_bytes_ + bytes > kMostKept) lengths_.clear(), length_bytes_ = 0;
   if (bytes <= kMostKept) lengths_[key] = answer, length_bytes_ += bytes;
   return answer;

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sandbox/evaluate/baseline.h"
 #include "sandbox/evaluate/field_comparison.h"
@@ -51,8 +53,10 @@ class ProcessorCheck {
   /// `era`: given up once it is over, by RunnerSettings::era.
   FieldEquality formula(const Candidate& candidate, const CompileReply& own, Deadline until, uint64_t era);
   bool knows_formula(const Candidate& candidate, const CompileReply& own) const;
-  /// Error bounds of the original's sums, for a runner of the GPU.
-  LengthAnswer length_bounds(const LengthQuestion& question);
+  /// Error bounds of the original's sums, for a runner of the GPU: in the order of the questions.
+  std::vector<LengthAnswer> length_bounds(const std::vector<LengthQuestion>& questions);
+  /// How many of them it answers side by side.
+  size_t answers_at_once() const { return bounds_.size(); }
   /// Asks that of the recorded launches, so that a GPU need not wait for the answers.
   void find_recorded_bounds(Deadline until, uint64_t era);
   /// Seconds that the longest question about bounds took; 0: none was answered.
@@ -77,6 +81,9 @@ class ProcessorCheck {
   using Held = std::unique_lock<std::timed_mutex>;
   /// Not held: it was busy until then.
   static Held hold(Runner& runner, std::optional<Deadline> until);
+  /// One of them, a free one if there is any.
+  std::pair<Held, Runner*> hold_any(std::vector<Runner>& runners, std::optional<Deadline> until);
+  LengthAnswer answer(const LengthQuestion& question);
   /// Makes it alive. EXPECTS: the caller holds it.
   Status ready(Runner& runner);
   /// trouble_; or what ready() says, which becomes it.
@@ -90,8 +97,10 @@ class ProcessorCheck {
   std::unique_ptr<ForkServer> runners_;
   std::string original_;  ///< The original's image for check mode, once it is compiled.
   /// A GPU's runner waits for formulas and bounds, and must not wait for check mode, too.
-  Runner checks_, fields_, bounds_;
+  Runner checks_, fields_;
+  std::vector<Runner> bounds_;
   FieldComparison field_comparison_;
+  std::atomic<size_t> turn_ = 0;
   std::atomic<double> bounds_seconds_ = 0;
 
   mutable std::mutex mutex_;                ///< Guards what follows.

@@ -182,7 +182,7 @@ Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> ope
   auto begin = Deadline::clock::now();
   RunnerStart with;
   with.opened = std::move(opened), with.deadline = options_.deadline;
-  with.lengths = [this](const LengthQuestion& question) { return processor_check_->length_bounds(question); };
+  with.lengths = [this](const std::vector<LengthQuestion>& all) { return processor_check_->length_bounds(all); };
   KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*runners_, gpu.ordinal, original_, options_.cold, gpu.fatal,
                                                      gpu.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();

@@ -1,9 +1,11 @@
 // The CudaEvaluator's finalists: confirmed, with what else is asked of them.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include "sandbox/evaluate/runner/perturbed_inputs.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -168,13 +170,17 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
   // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
   // compiler.
   constexpr double kGuessSeconds = 4, kVerdicts = 2;
-  // Of perturbed inputs and other sizes, for a finalist that is held to the error bounds of the original's sums.
-  constexpr double kBoundsQuestions = 3;
+  // For a finalist that is held to the error bounds of the original's sums: those of perturbed inputs, and about as
+  // long for other sizes.
+  constexpr double kOfSizes = 1;
+  const size_t perturbed = PerturbedInputs::kKinds * std::min(mep_.instances.size(), PerturbedInputs::kMostInstances);
+  const double rounds =
+      std::ceil(static_cast<double>(perturbed) / static_cast<double>(processor_check_->answers_at_once()));
   ConfirmCost cost;
   if (!gpus_[0]->fresh) cost.once = calibration_seconds_ + (gpus_[0]->has_spare ? 0 : opening_seconds_.load());
   cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
   cost.first =
-      confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + kBoundsQuestions * processor_check_->bounds_seconds();
+      confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + (rounds + kOfSizes) * processor_check_->bounds_seconds();
   return cost;
 }
 

@@ -23,6 +23,7 @@ std::string text(Perturbation kind, bool filled) {
 
 void PerturbedInputs::forget() {
   if (prepared_) bench_.memory->instances().resize(recorded_);
+  length_bounds_.forget_together();
   cases_.clear(), memory_.clear(), memory_before_.clear(), prepared_ = false;
 }
 
@@ -196,6 +197,9 @@ void PerturbedInputs::forget_mixture() {
 
 bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {
   using Before = Verification::Before;
+  std::vector<MemoryEntry> entries;
+  for (auto& one : cases_) entries.push_back(one.entry);
+  length_bounds_.ask_together(std::move(entries));
   for (auto& one : cases_)
     for (Before before : {Before::Poisoned, Before::Stale}) {
       // Either once: what skips work where its output looks finished, and what reads what it should write.

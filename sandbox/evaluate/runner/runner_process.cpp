@@ -52,10 +52,17 @@ class Server {
         channel_.send(kQuiet, WireWriter().number(wanted).take());
         channel_.receive();
       };
-    settings_.lengths = [this](const LengthQuestion& question) {
-      channel_.send(kAskLengths, encoded(question));
-      auto answer = decoded_answer(channel_.receive().body);
-      return answer ? std::move(*answer) : LengthAnswer{{}, "the answer is malformed", false};
+    settings_.lengths = [this](const std::vector<LengthQuestion>& questions) {
+      WireWriter writer;
+      writer.number(questions.size());
+      for (auto& question : questions) writer.text(encoded(question));
+      channel_.send(kAskLengths, writer.take());
+      std::vector<LengthAnswer> answers;
+      for (size_t i = 0; i < questions.size(); ++i) {
+        auto answer = decoded_answer(channel_.receive().body);
+        answers.push_back(answer ? std::move(*answer) : LengthAnswer{{}, "the answer is malformed", false});
+      }
+      return answers;
     };
   }
 
@@ -186,6 +193,18 @@ Result<std::unique_ptr<ForkServer>> RunnerProcess::fork_server(const Mep& mep, c
                             abilities.apart});
 }
 
+void RunnerProcess::answer_lengths(std::string_view asked) {
+  WireReader reader(asked);
+  std::vector<LengthQuestion> questions;
+  size_t count = 0;
+  for (uint64_t left = reader.number(); left > 0 && !reader.failed(); --left, ++count)
+    if (auto question = decoded_question(reader.text())) questions.push_back(std::move(*question));
+  std::vector<LengthAnswer> answers(count, LengthAnswer{{}, "there is no CPU device for it", false});
+  if (lengths_ && questions.size() == count) answers = lengths_(questions);
+  // One after another, so that they need not all be in memory twice.
+  for (auto& answer : answers) worker_.channel().send(kGo, encoded(std::exchange(answer, {})));
+}
+
 Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body, std::chrono::milliseconds limit,
                                            const std::function<void(const std::string&)>& tell) {
   bool sent = worker_.channel().send(type, body, {}, after(limit));
@@ -198,10 +217,7 @@ Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body,
       continue;
     }
     if (frame.type == kAskLengths) {
-      auto question = decoded_question(frame.body);
-      LengthAnswer answer{{}, "there is no CPU device for it", false};
-      if (question && lengths_) answer = lengths_(*question);
-      worker_.channel().send(kGo, encoded(answer));
+      answer_lengths(frame.body);
       continue;
     }
     bool wanted = WireReader(frame.body).number();

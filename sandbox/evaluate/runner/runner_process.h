@@ -72,6 +72,8 @@ class RunnerProcess {
  private:
   RunnerProcess(Worker worker, std::function<void(bool)> quiet)
       : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
+  /// Sends the runner what it waits for.
+  void answer_lengths(std::string_view asked);
   Result<std::string> request(uint32_t type, std::string_view body, std::chrono::milliseconds limit,
                               const std::function<void(const std::string&)>& tell = {});
   Worker worker_;

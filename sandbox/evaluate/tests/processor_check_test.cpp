@@ -58,6 +58,7 @@ class ProcessorCheckTest : public ::testing::Test {
     EXPECT_TRUE(own.ok()) << own.detail;
     return std::get<Verdict>(((*check_).*question)(right, candidate, own, deadline));
   }
+  LengthAnswer bounds(const LengthQuestion& question) { return check_->length_bounds({question}).at(0); }
   void expect_failure(const std::string& line, Outcome outcome, const std::string& detail) {
     const Verdict verdict = judge(scale_with(line));
     EXPECT_EQ(verdict.outcome, outcome) << verdict.text();
@@ -214,12 +215,12 @@ TEST_F(ProcessorCheckTest, AnswersHowFarRoundingMayMoveWhatTheOriginalLeaves) {
   question.instance = "b", question.wanted = {1};  // scale_mep()'s smaller input, and its `out`.
   const int n = 501;
   auto expect_near = [&](const LengthQuestion& asked, float input) {
-    const LengthAnswer answer = check_->length_bounds(asked);
+    const LengthAnswer answer = bounds(asked);
     ASSERT_EQ(answer.why_not, "");
     ASSERT_EQ(answer.regions.size(), 1u);
     EXPECT_EQ(answer.regions[0].index, 1u);
     ASSERT_EQ(answer.regions[0].lanes.size(), 1u);
-    const auto& elements = answer.regions[0].lanes[0];
+    const auto& elements = answer.regions[0].lanes[0].elements;
     ASSERT_EQ(elements.size(), size_t(n));
     const double exactly = input * -0.25 + 2;
     EXPECT_NEAR(elements[1].precise, exactly, 1e-9);
@@ -239,12 +240,12 @@ TEST_F(ProcessorCheckTest, SaysWhyNoBoundsAreKnown) {
   start();
   LengthQuestion question;
   question.instance = "a", question.wanted = {1};
-  EXPECT_EQ(check_->length_bounds(question).why_not, "its recorded inputs take too much memory");
+  EXPECT_EQ(bounds(question).why_not, "its recorded inputs take too much memory");
   EXPECT_EQ(check_->no_length_bounds(), "its recorded inputs take too much memory");
   question.instance = "b", question.deadline = Deadline::clock::now();
-  EXPECT_TRUE(check_->length_bounds(question).later) << "asked again, there may be time";
+  EXPECT_TRUE(bounds(question).later) << "asked again, there may be time";
   question.deadline.reset();
-  EXPECT_EQ(check_->length_bounds(question).why_not, "");
+  EXPECT_EQ(bounds(question).why_not, "");
 }
 
 }  // namespace

@@ -43,11 +43,12 @@ bool LengthBounds::take(const LengthAnswer::Region& answer, ReplayBuffer& into) 
     const uint64_t whole = into.size / layout.stride * layout.stride;
     const auto of = layout.plain() ? std::span<const std::byte>(reference.bytes())
                                    : lane_bytes(layout, lane, reference.bytes().first(whole), lane_of);
-    const auto& elements = answer.lanes[lane];
+    const BesideLane& beside = answer.lanes[lane];
     std::shared_ptr<LengthBound> bound;
-    if (!elements.empty()) {
-      if (layout.lanes[lane].type.width != sizeof(float) || elements.size() < of.size() / sizeof(float)) return false;
-      bound = std::make_shared<LengthBound>(of, std::span(elements).first(of.size() / sizeof(float)));
+    if (const size_t known = beside.elements.size(), all = of.size() / sizeof(float); known > 0) {
+      if (layout.lanes[lane].type.width != sizeof(float) || beside.first > all || known > all - beside.first)
+        return false;
+      bound = std::make_shared<LengthBound>(of, beside);
     }
     made.push_back(bound && bound->any() ? bound : nullptr);
   }
@@ -55,26 +56,36 @@ bool LengthBounds::take(const LengthAnswer::Region& answer, ReplayBuffer& into) 
   return true;
 }
 
-bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
-  if (!bench_.inquiry.held_to_length || bench_.user_tolerance()) return false;
+std::optional<std::vector<size_t>> LengthBounds::wanted(const ReplayInstance& memory) {
+  if (!bench_.inquiry.held_to_length || bench_.user_tolerance()) return std::nullopt;
   if (has_own(memory)) {
     if (lacks_any(memory)) why_not_ = never_;
-    return false;
+    return std::nullopt;
   }
   std::vector<size_t> wanted;
   for (size_t i = 0; i < memory.regions.size(); ++i)
     if (wants_bounds(memory.regions[i])) wanted.push_back(i);
   if (wanted.empty()) {
     why_not_ = "no output of single precision has at most " + std::to_string(kLargestBounded >> 20) + " MiB";
-    return false;
+    return std::nullopt;
   }
   if (!bench_.inquiry.confirm && seconds_ > kMostSeconds) {
     why_not_ = "there was no time left";
-    return false;
+    return std::nullopt;
   }
+  return wanted;
+}
+
+bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
+  const auto wants = wanted(memory);
+  if (!wants) return false;
   const auto begin = Deadline::clock::now();
-  const LengthAnswer answer = find(wanted);
+  const LengthAnswer answer = find(*wants);
   seconds_ += std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  return take(answer, *wants, memory);
+}
+
+bool LengthBounds::take(const LengthAnswer& answer, const std::vector<size_t>& wanted, ReplayInstance& memory) {
   why_not_ = answer.why_not;
   lacked_time_ |= answer.later;
   if (answer.later) return false;
@@ -94,12 +105,55 @@ bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
 bool LengthBounds::find(MemoryEntry entry) {
   // A copy, as entries may move; the sizes of other memory are its own business.
   if (entry.memory >= bench_.memory->instances().size()) return false;
+  const bool processor = bench_.device.facts().processor;
+  if (!processor && std::ranges::find(together_, entry.memory, &MemoryEntry::memory) != together_.end()) {
+    // What is not known of the others says nothing of this one.
+    const auto [why_not, lacked_time] = std::pair(why_not_, lacked_time_);
+    const auto found = find_all(std::exchange(together_, {}));
+    why_not_ = why_not, lacked_time_ = lacked_time;
+    if (std::ranges::find(found, entry.memory) != found.end()) return true;
+  }
   ReplayInstance memory = bench_.memory->instances()[entry.memory];
   const bool found = find(memory, [&](const std::vector<size_t>& wanted) {
-    if (bench_.device.facts().processor) return numbers_.of(entry, wanted);
+    if (processor) return numbers_.of(entry, wanted);
     return asked(memory, entry.instance, {}, wanted);
   });
   bench_.memory->instances()[entry.memory] = std::move(memory);
+  return found;
+}
+
+std::vector<size_t> LengthBounds::find_all(const std::vector<MemoryEntry>& entries) {
+  constexpr uint64_t kMostBytes = uint64_t(1) << 30;  // Of memory that is sent at once.
+  struct Asked {
+    MemoryEntry entry;
+    std::vector<size_t> wanted;
+  };
+  std::vector<LengthQuestion> questions;
+  std::vector<Asked> asked;
+  std::vector<size_t> found;
+  uint64_t bytes = 0;
+  auto ask = [&] {
+    if (questions.empty()) return;
+    const auto answers = bench_.settings.lengths(questions);
+    for (size_t i = 0; i < std::min(answers.size(), asked.size()); ++i)
+      if (const size_t at = asked[i].entry.memory; take(answers[i], asked[i].wanted, bench_.memory->instances()[at]))
+        found.push_back(at);
+    questions.clear(), asked.clear(), bytes = 0;
+  };
+  const auto begin = Deadline::clock::now();
+  for (MemoryEntry entry : entries) {
+    const ReplayInstance& memory = bench_.memory->instances()[entry.memory];
+    auto wants = wanted(memory);
+    if (!wants) continue;
+    auto made = question(memory, entry.instance, {}, *wants);
+    auto* wanted = std::get_if<LengthQuestion>(&made);
+    if (!wanted) continue;  // find() says why.
+    for (auto& region : wanted->regions) bytes += region.bytes.size();
+    questions.push_back(std::move(*wanted)), asked.push_back({entry, std::move(*wants)});
+    if (bytes > kMostBytes) ask();
+  }
+  ask();
+  seconds_ += std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return found;
 }
 
@@ -129,6 +183,17 @@ void LengthBounds::lend(MemoryEntry entry, MemoryEntry one, MemoryEntry other) {
 
 LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
                                  const std::optional<SizedInstance>& sized, const std::vector<size_t>& wanted) const {
+  auto made = question(memory, instance, sized, wanted);
+  if (auto* no = std::get_if<LengthAnswer>(&made)) return std::move(*no);
+  std::vector<LengthQuestion> alone;
+  alone.push_back(std::get<LengthQuestion>(std::move(made)));
+  auto answers = bench_.settings.lengths(alone);
+  return answers.size() == 1 ? std::move(answers[0]) : LengthAnswer{{}, "the answer is malformed", false};
+}
+
+std::variant<LengthQuestion, LengthAnswer> LengthBounds::question(const ReplayInstance& memory, size_t instance,
+                                                                  const std::optional<SizedInstance>& sized,
+                                                                  const std::vector<size_t>& wanted) const {
   LengthAnswer no;
   if (!bench_.settings.lengths) return no.why_not = "they need the CPU device", no;
   // What is not sent is not read either.
@@ -155,7 +220,7 @@ LengthAnswer LengthBounds::asked(const ReplayInstance& memory, size_t instance,
   for (size_t i = 0; !sized && i < memory.variables.size(); ++i)
     good &= add(memory.variables[i], recorded.variables[i], i, question.variables);
   if (!good) return no.why_not = "its memory lies elsewhere than where it was recorded", no;
-  return bench_.settings.lengths(question);
+  return question;
 }
 
 LengthAnswer LengthBounds::answer(const RunnableCode& code, const LengthQuestion& question) {

@@ -3,7 +3,10 @@
 // device: this runner's, or that of another runner, which is asked (RunnerSettings::lengths).
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "sandbox/evaluate/runner/field/length_numbers.h"
 
@@ -19,7 +22,10 @@ class LengthBounds {
   /// single precision, so that it has to be judged again. False unless the inquiry is held to them. EXPECTS: the entry
   /// has its answers.
   bool find(MemoryEntry entry);
-  /// The same for memory at another size.
+  /// Once one of these is wanted, the others are asked for at the same time. Until forget_together().
+  void ask_together(std::vector<MemoryEntry> entries) { together_ = std::move(entries); }
+  void forget_together() { together_.clear(); }
+  /// The same as find() for memory at another size.
   bool find(const SizedInstance& sized, ReplayInstance& memory);
   /// Lends the entry bounds (LengthBound::between) of two others, if these have their own or are found now. If one can
   /// never have any, so cannot this one.
@@ -35,16 +41,26 @@ class LengthBounds {
 
  private:
   using Find = std::function<LengthAnswer(const std::vector<size_t>& wanted)>;
+  /// Entries whose bounds were found.
+  std::vector<size_t> find_all(const std::vector<MemoryEntry>& entries);
   bool find(ReplayInstance& memory, const Find& find);
-  /// By the runner that runs the CPU device.
-  LengthAnswer asked(const ReplayInstance& memory, size_t instance, const std::optional<SizedInstance>& sized,
-                     const std::vector<size_t>& wanted) const;
+  /// The regions for which bounds have to be found; none, or none can be, as why_not() then says: nullopt.
+  std::optional<std::vector<size_t>> wanted(const ReplayInstance& memory);
+  /// As find(), once there is an answer.
+  bool take(const LengthAnswer& answer, const std::vector<size_t>& wanted, ReplayInstance& into);
   /// False: the answer does not fit the region.
   bool take(const LengthAnswer::Region& answer, ReplayBuffer& into) const;
+  /// For the runner that runs the CPU device. Else an answer that says why it cannot be asked.
+  std::variant<LengthQuestion, LengthAnswer> question(const ReplayInstance& memory, size_t instance,
+                                                      const std::optional<SizedInstance>& sized,
+                                                      const std::vector<size_t>& wanted) const;
+  LengthAnswer asked(const ReplayInstance& memory, size_t instance, const std::optional<SizedInstance>& sized,
+                     const std::vector<size_t>& wanted) const;
 
   Workbench& bench_;
   LengthNumbers numbers_;
-  double seconds_ = 0;  ///< That finding took, of the present inquiry.
+  std::vector<MemoryEntry> together_;  ///< ask_together().
+  double seconds_ = 0;                 ///< That finding took, of the present inquiry.
   bool lacked_time_ = false;
   std::string why_not_;
   std::string never_;  ///< Why the last that are never known are not.

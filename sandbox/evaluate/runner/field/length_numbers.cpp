@@ -19,19 +19,24 @@ LengthAnswer unknown(std::string why) {
 }
 
 /// What stands beside the floats of a lane; nothing of one that is not of single precision, or lies across words.
-std::vector<BesideElement> beside(const ElementLayout& layout, size_t lane, const FieldObject& object, uint64_t size,
-                                  std::span<const uint64_t> precise, std::span<const uint64_t> errors) {
+BesideLane beside(const ElementLayout& layout, size_t lane, const FieldObject& object, uint64_t size,
+                  std::span<const uint64_t> precise, std::span<const uint64_t> errors) {
   const Lane& of = layout.lanes[lane];
-  std::vector<BesideElement> made;
+  BesideLane made;
   if (!of.type.is_float() || of.type.width != kWord || (object.begin + of.offset) % kWord != 0 ||
       layout.stride % kWord != 0)
     return made;
-  for (uint64_t at = of.offset; at + kWord <= size; at += layout.stride) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  size_t element = 0, known = 0;  // `known`: of made.elements, up to the last that is.
+  for (uint64_t at = of.offset; at + kWord <= size; at += layout.stride, ++element) {
     const uint64_t word = (object.begin % kWord + at) / kWord;
     const auto value = cpu::number_beside_float(precise[word]), error = cpu::number_beside_float(errors[word]);
-    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-    made.push_back({value.value_or(kUnknown), error.value_or(kUnknown)});
+    if (value && error && made.elements.empty()) made.first = element;
+    else if (made.elements.empty()) continue;
+    made.elements.push_back({value.value_or(kUnknown), error.value_or(kUnknown)});
+    if (value && error) known = made.elements.size();
   }
+  made.elements.resize(known);
   return made;
 }
 

@@ -32,13 +32,14 @@ struct LengthQuestion {
 struct LengthAnswer {
   struct Region {
     size_t index = 0;
-    std::vector<std::vector<BesideElement>> lanes;  ///< By element; empty for a lane of which nothing is known.
+    std::vector<BesideLane> lanes;  ///< Without elements where nothing is known.
   };
   std::vector<Region> regions;
   std::string why_not;  ///< Nothing is known, and why; or empty.
   bool later = false;   ///< It may be known another time: there was no time left.
 };
 
-using AskLengths = std::function<LengthAnswer(const LengthQuestion&)>;
+/// Answers in the order of the questions, which are answered side by side where that is possible.
+using AskLengths = std::function<std::vector<LengthAnswer>(const std::vector<LengthQuestion>&)>;
 
 }  // namespace kernelift::sandbox

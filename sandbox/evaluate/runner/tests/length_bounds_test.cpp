@@ -23,7 +23,8 @@ LengthAnswer half_a_unit_more(const LengthQuestion& question, double error = 0.0
   LengthAnswer answer;
   auto& lanes = answer.regions.emplace_back(LengthAnswer::Region{kOut, {}}).lanes;
   lanes.emplace_back();
-  for (float of : in) lanes[0].push_back({static_cast<double>(of * (smaller ? -0.25f : 3.0f) + 2.0f) + 0.5, error});
+  for (float of : in)
+    lanes[0].elements.push_back({static_cast<double>(of * (smaller ? -0.25f : 3.0f) + 2.0f) + 0.5, error});
   return answer;
 }
 
@@ -34,7 +35,12 @@ struct Asking {
   RunnerSettings settings() {
     RunnerSettings made;
     made.perturbing_limit = 1e9;  // Whatever else this machine does meanwhile.
-    made.lengths = [this](const LengthQuestion& question) { return asked.push_back(question), answer(question); };
+    made.lengths = [this](const std::vector<LengthQuestion>& questions) {
+      std::vector<LengthAnswer> answers;
+      for (auto& question : questions) asked.push_back(question), answers.push_back(answer(question));
+      most_together = std::max(most_together, questions.size());
+      return answers;
+    };
     return made;
   }
   Verdict judge(const std::string& image, bool confirm = false) {
@@ -46,6 +52,7 @@ struct Asking {
   }
   std::function<LengthAnswer(const LengthQuestion&)> answer;
   std::vector<LengthQuestion> asked;
+  size_t most_together = 0;
   Rig rig;
 };
 
@@ -69,6 +76,7 @@ TEST(LengthBounds, OfAnotherDeviceDecideOnRecordedPerturbedAndTimedInputs) {
   }
   EXPECT_EQ(recorded, 2u) << "an input is asked about once";
   EXPECT_GE(perturbed, 4u);
+  EXPECT_EQ(asking.most_together, 3u) << "two perturbed inputs of two instances; one was known since it was mixed";
 }
 
 TEST(LengthBounds, AreAskedOnlyOnceAResultSeemsWrong) {
@@ -80,7 +88,7 @@ TEST(LengthBounds, AreAskedOnlyOnceAResultSeemsWrong) {
 TEST(LengthBounds, OfRecordedAndPerturbedInputsAreLentToThoseBetweenThem) {
   Asking asking([](auto& question) {
     LengthAnswer answer = half_a_unit_more(question, 1);
-    for (auto& element : answer.regions[0].lanes[0]) element.precise -= 0.5;
+    for (auto& element : answer.regions[0].lanes[0].elements) element.precise -= 0.5;
     return answer;
   });
   const Verdict right = asking.judge("rounds other inputs otherwise");
@@ -118,7 +126,7 @@ TEST(LengthBounds, ForWhichThereWasNoTimeAreAskedAgain) {
 TEST(LengthBounds, ThatDoNotFitTheRegionAreNotTaken) {
   Asking asking([](auto& question) {
     LengthAnswer answer = half_a_unit_more(question, 1e9);
-    answer.regions[0].lanes[0].resize(7);
+    answer.regions[0].lanes[0].first = 1;
     answer.regions.push_back({~size_t(0), {{}}});
     return answer;
   });
@@ -140,9 +148,10 @@ TEST(LengthBounds, OfAnotherProcessTravelBothWays) {
   BaselineReport report;
   std::vector<std::string> asked;
   RunnerStart with;
-  with.lengths = [&](const LengthQuestion& question) {
-    asked.push_back(question.instance);
-    return half_a_unit_more(question);
+  with.lengths = [&](const std::vector<LengthQuestion>& questions) {
+    std::vector<LengthAnswer> answers;
+    for (auto& question : questions) asked.push_back(question.instance), answers.push_back(half_a_unit_more(question));
+    return answers;
   };
   auto process = RunnerProcess::start(**server, 0, {original}, false, fatal, report, std::move(with));
   ASSERT_TRUE(process.ok()) << process.error().message;

@@ -22,7 +22,7 @@ TEST(LongLaunches, OfAReplayAreNoMoreThanNeeded) {
   EXPECT_EQ(std::exchange(fake::long_runs, 0), 2 * 2) << "whether it runs at all, and what it leaves, on two instances";
   EXPECT_THAT(told,
               ::testing::ElementsAre(HasSubstr("one run of instance a takes 2.0 s here"), HasSubstr("instance b")));
-  settings.for_candidates = true, settings.deadline = Deadline::clock::now() + std::chrono::seconds(10);
+  settings.for_candidates = true, settings.deadline = Deadline::clock::now() + std::chrono::seconds(8);
   Rig hurried(scale(), settings, "", "takes long");
   EXPECT_THAT(hurried.trouble, HasSubstr("one launch of the original takes 2.0 s here"));
   EXPECT_EQ(std::exchange(fake::long_runs, 0), 1) << "it is said at once";
@@ -60,8 +60,8 @@ TEST(LongLaunches, OfCandidatesAreInProportionToTheDifference) {
   Verdict tenth = judge("long, but a tenth");
   ASSERT_TRUE(tenth.ok()) << tenth.text();
   EXPECT_NEAR(tenth.speedup(), 10, 1e-3);
-  EXPECT_EQ(fake::long_runs, 1) << "it needs no race";
-  EXPECT_EQ(fake::launches["long, but a tenth"], 2 + 1 + 1) << "two instances, a pair, and the one that was timed";
+  EXPECT_EQ(fake::long_runs, 0) << "it needs no race";
+  EXPECT_EQ(fake::launches["long, but a tenth"], 2) << "two instances";
   Verdict longer = judge("long, and longer");
   ASSERT_TRUE(longer.ok()) << longer.text();
   EXPECT_LT(longer.speedup_high(), 0.7);

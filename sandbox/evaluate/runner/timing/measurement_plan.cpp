@@ -36,9 +36,10 @@ constexpr int kFewestPairs = 6;
 constexpr size_t kKinds = 2;  ///< Of perturbed inputs.
 
 // Of candidates whose launches are used sparingly. The first pair is the verifying launch beside the original's known
-// duration; what is far slower ends with it, and a clear winner with the next.
-constexpr int kClearPairs = 2, kMostSparing = 3;
-constexpr double kClear = 1.2;
+// duration; what is far slower ends with it, and a clear winner with the next. A GPU that nobody else uses takes
+// equally long for equal work: there the first pair decides unless it is close to what would be a gain.
+constexpr int kClearPairs = 2, kMostSparing = 3, kClearPairsOfGpu = 1;
+constexpr double kClear = 1.2, kClearOfGpu = 1.05;
 constexpr double kPatience = 2, kSlack = 0.25;  ///< Limit of a launch: a multiple of the original's, and seconds.
 /// On a GPU what is ended takes its process along, and the next one calibrates again: that is not worth less.
 constexpr double kRestartSeconds = 2;
@@ -97,7 +98,10 @@ InstancePlan MeasurementPlan::plan_for(double seconds, bool sparing) const {
     plan.repeats = plan.repeats_if_varying = 1, plan.outputs_together = true;
     plan.unchanged_regions = ample || !inputs_.changes_anything ? kUnchangedOfLong : 0;
     plan.roundings = kRoundingsOfLong;
-    plan.screening = few_rounds(inputs_.race, 1, kClearPairs, kMostSparing, seconds), plan.verified_counts = true;
+    plan.screening =
+        few_rounds(inputs_.race, 1, inputs_.processor ? kClearPairs : kClearPairsOfGpu, kMostSparing, seconds);
+    if (!inputs_.processor) plan.screening.clear = kClearOfGpu;
+    plan.verified_counts = true;
     plan.confirming = few_rounds(inputs_.race, kClearPairs, kClearPairs, kFewestPairs, seconds);
     plan.after_others = 2, plan.fewest_pairs = kFewestPairs / plan.finalist_looks;
     return plan;
@@ -178,9 +182,10 @@ double MeasurementPlan::calibration_seconds() const {
 }
 
 double MeasurementPlan::candidate_seconds() const {
-  // It is verified on all instances and beside the original on the slowest; many are ended before or with the first
-  // pair.
-  return kCompileSeconds + std::accumulate(inputs_.seconds.begin(), inputs_.seconds.end(), 0.0) + 1.5 * slowest();
+  // It is verified on all instances. On a processor it is raced on the slowest, if not many are ended before or with
+  // the first pair.
+  return kCompileSeconds + std::accumulate(inputs_.seconds.begin(), inputs_.seconds.end(), 0.0) +
+         (inputs_.processor ? 1.5 * slowest() : 0);
 }
 
 double MeasurementPlan::confirmation_seconds() const {

@@ -110,6 +110,7 @@ Samples Racing::time(const LoadedCode& baseline, const LoadedCode& candidate, si
   constexpr double kProgramSeconds = 0.25;
   const double pair = 2 * batch * expected_seconds(instance);
   Samples samples;
+  launched_ = true;
   const ReplayInstance& memory = bench_.memory->instances()[instance];
   wait_until_calm();
   // While searching, the clock is checked now and then. For finalists and calibration, whose figures are reported or
@@ -274,6 +275,7 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
                       int checks_after, double check_seconds, const std::vector<double>& verified, Verdict& verdict) {
   const Inquiry& inquiry = bench_.inquiry;
   double whole = 0, lost = 0;
+  launched_ = false;
   for (auto& timed : instances) whole += timed.weight;
   // A search begins with the heaviest, which may settle it.
   std::vector<size_t> order(instances.size());

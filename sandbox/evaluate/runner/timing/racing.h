@@ -39,6 +39,8 @@ class Racing {
   /// `verified`: seconds of the launch that verified it, by instance.
   bool time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
                 int checks_after, double check_seconds, const std::vector<double>& verified, Verdict& verdict);
+  /// Whether the last time_all() launched anything: a sparing plan may know enough before.
+  bool launched() const { return launched_; }
   /// Samples of the current inquiry that were taken while the device's clock was throttled.
   int throttled() const { return throttled_; }
 
@@ -71,6 +73,7 @@ class Racing {
   int patience_ = kPatience;  ///< Number of pauses to wait for a throttled clock.
   int retakes_ = kRetakes;    ///< How many more times this inquiry may retake samples.
   int throttled_ = 0;
+  bool launched_ = false;
   bool candidate_begins_ = true;
   unsigned rounds_ = 0;  ///< Rounds of the present race so far; decides which side goes first.
 };

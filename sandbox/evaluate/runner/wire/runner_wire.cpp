@@ -135,11 +135,7 @@ std::string encoded(const LengthAnswer& answer) {
   writer.text(answer.why_not).number(answer.later).number(answer.regions.size());
   for (auto& region : answer.regions) {
     writer.number(region.index).number(region.lanes.size());
-    for (auto& lane : region.lanes) {
-      std::vector<double> precise, errors;
-      for (auto& element : lane) precise.push_back(element.precise), errors.push_back(element.error);
-      writer.reals(precise).reals(errors);
-    }
+    for (auto& lane : region.lanes) writer.number(lane.first).items(std::span(lane.elements));
   }
   return writer.take();
 }
@@ -152,9 +148,8 @@ std::optional<LengthAnswer> decoded_answer(std::string_view text) {
     LengthAnswer::Region& region = answer.regions.emplace_back();
     region.index = reader.number();
     for (uint64_t lanes = reader.number(); lanes > 0 && !reader.failed(); --lanes) {
-      const auto precise = reader.reals(), errors = reader.reals();
-      auto& lane = region.lanes.emplace_back();
-      for (size_t i = 0; i < std::min(precise.size(), errors.size()); ++i) lane.push_back({precise[i], errors[i]});
+      BesideLane& lane = region.lanes.emplace_back();
+      lane.first = reader.number(), lane.elements = reader.items<BesideElement>();
     }
   }
   return reader.ok() ? std::optional(std::move(answer)) : std::nullopt;
