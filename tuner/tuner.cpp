@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <list>
-#include <map>
 #include <set>
 #include <thread>
 
@@ -15,6 +14,7 @@
 #include "tuner/alike_failures.h"
 #include "tuner/confirm_reserve.h"
 #include "tuner/finalists.h"
+#include "tuner/opening.h"
 #include "tuner/places.h"
 #include "tuner/reduction.h"
 #include "tuner/search/auc_bandit.h"
@@ -35,11 +35,10 @@ constexpr size_t kPlacesAQuestion = 4;  ///< Of the evaluator, for each question
 constexpr double kReducingShare = 0.05, kReducingRounds = 2;
 // What confirmation leaves is searched on if it is this share of the time at least, and this many times what is kept.
 constexpr double kAgainShare = 0.1, kAgainReserve = 1.5;
+// A first finalist is confirmed once so much of the time is left, if it gains so much, within a share of what is left.
+constexpr double kRehearsalLeft = 0.6, kRehearsalGain = 1.2, kRehearsalShare = 0.7;
 constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
 constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
-/// Number of candidates of these tiers that come first, before the bandit chooses: rewrites and knobs change most, and
-/// a short run must try them before it searches pass pipelines.
-constexpr std::pair<const char*, size_t> kOpening[] = {{"source", 12}, {"params", 8}};
 
 struct InFlight {
   Candidate candidate;
@@ -138,6 +137,10 @@ class Tuning {
   Status reduce_leaders();
   /// Submits candidates and awaits their verdicts, as far as the time allows that is not kept for confirmation.
   Status measure(std::vector<Candidate> candidates, const RunTrial& parent);
+  /// What a confirmation takes may not be known before there was one, and a leader that it refuses must not lead the
+  /// search to its end: one is confirmed while there is time to do without it.
+  bool rehearsal_is_due() const;
+  Status rehearse();
   Status confirm_finalists();
   Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
   void report_progress(bool improved, std::string message = {});
@@ -157,7 +160,8 @@ class Tuning {
   AlikeFailures failures_;
   Clock::time_point begin_;
   double spent_before_;
-  double sitting_ = 0;           ///< Seconds of this sitting for search and confirmation.
+  double sitting_ = 0;  ///< Seconds of this sitting for search and confirmation.
+  bool rehearsed_ = false;
   size_t confirmed_before_ = 0;  ///< may_search_again(): when last asked.
   double reserve_ = 0;           ///< For reducing and confirming leaders, as of the last verdict.
   double improved_at_ = 0;       ///< When the last new best came, or the search began.
@@ -229,37 +233,12 @@ bool Tuning::launch_from(size_t arm) {
 }
 
 std::vector<size_t> Tuning::order() const {
-  std::vector<size_t> ranking = bandit_.ranking();
-  auto tried = [&](const char* tier) {
+  auto tried = [&](std::string_view tier) {
     auto of_tier = [&](auto& trial) { return trial.candidate.tier == tier; };
-    return history_.count_of(tier) + static_cast<size_t>(std::count_if(flying_.begin(), flying_.end(), of_tier));
+    return history_.count_of(std::string(tier)) + static_cast<size_t>(std::ranges::count_if(flying_, of_tier));
   };
-  // If many candidates are measured in parallel, more rewrites must come first, or rewrites of rewrites would not be
-  // reached. The tier that has had least of its share comes first: where time is short, each has had a part of it.
-  std::vector<std::pair<double, size_t>> behind;  // What it has had of its share, and its place in kOpening.
-  for (size_t i = 0; i < std::size(kOpening); ++i) {
-    auto& [tier, share] = kOpening[i];
-    const size_t own = std::max(share, tier == std::string_view("source") ? places() : 0), had = tried(tier);
-    if (had < own) behind.emplace_back(double(had) / double(own), i);
-  }
-  std::ranges::sort(behind);
-  std::vector<size_t> opening;
-  for (auto& [had, i] : behind)
-    for (size_t arm : ranking)
-      if (proposers_[arm]->tier() == kOpening[i].first) opening.push_back(arm);
-  if (places() < static_cast<size_t>(evaluator_.parallelism())) {
-    // Each candidate counts: of the arms that can tell what they expect, the most promising one comes first.
-    std::multimap<double, size_t, std::greater<>> known;
-    std::vector<size_t*> positions;
-    for (size_t& arm : opening)
-      if (auto gain = proposers_[arm]->expected_gain(history_)) known.emplace(*gain, arm), positions.push_back(&arm);
-    for (auto position = positions.begin(); auto& [gain, arm] : known) **position++ = arm;
-  }
-  std::erase_if(ranking, [&](size_t arm) { return std::find(opening.begin(), opening.end(), arm) != opening.end(); });
-  opening.insert(opening.end(), ranking.begin(), ranking.end());
-  for (size_t arm = 0; arm < proposers_.size(); ++arm)
-    if (proposers_[arm]->in_background()) std::erase(opening, arm), opening.insert(opening.begin(), arm);
-  return opening;
+  const bool scarce = places() < static_cast<size_t>(evaluator_.parallelism());
+  return opening_order(proposers_, history_, bandit_.ranking(), tried, places(), scarce);
 }
 
 bool Tuning::launch_more() {
@@ -423,9 +402,25 @@ Status Tuning::reduce_leaders() {
   return done();
 }
 
+bool Tuning::rehearsal_is_due() const {
+  if (!timed() || rehearsed_ || confirmed_ > 0 || left() > kRehearsalLeft * sitting_) return false;
+  const auto leaders = history_.winners(1, finalists_.only_patches());
+  return !leaders.empty() && leaders[0]->verdict.speedup_low() >= kRehearsalGain && evaluator_.confirm_cost().guessed;
+}
+
+Status Tuning::rehearse() {
+  const auto begin = now();
+  rehearsed_ = true;
+  KERNELIFT_TRY(confirm(*history_.winners(1, finalists_.only_patches())[0], in(kRehearsalShare * left())));
+  reserve_ = confirming_seconds() + reducing_seconds();
+  for (auto& waiting : flying_) waiting.begin += now() - begin;  // It does not count as their time.
+  return done();
+}
+
 Status Tuning::confirm_finalists() {
   evaluator_.abandon();
   KERNELIFT_TRY(collect_left_over());
+  const size_t confirmed_before = confirmed_;
   ConfirmCost cost = evaluator_.confirm_cost();
   double once = cost.once + cost.first;
   std::vector<const RunTrial*> waiting = finalists_.waiting();
@@ -458,7 +453,8 @@ Status Tuning::confirm_finalists() {
   auto seems_better = [&](auto* trial) {
     return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low();
   };
-  if (confirmed_ > 0 || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better)) return done();
+  if (confirmed_ > confirmed_before || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better))
+    return done();
   const std::string late = evaluator_.why_late();
   const std::string why =
       !trouble_.empty() ? trouble_ : "the time was over" + (late.empty() ? "" : ": the last one's went to " + late);
@@ -512,6 +508,7 @@ Status Tuning::search() {
     launch_more();
     KERNELIFT_ASSIGN(bool collected, collect());
     if (collected) barren = 0, look_at_failures();
+    if (rehearsal_is_due()) KERNELIFT_TRY(rehearse());
     if (interrupted()) stopped_by_ = "interrupt";
     else if (!stopped_by_.empty()) break;
     else if (search_is_over() || (flying_.empty() && too_late())) stopped_by_ = "time";

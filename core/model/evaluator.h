@@ -15,10 +15,11 @@ namespace kernelift {
 
 /// What confirming costs, in seconds, as far as the evaluator has measured it; 0: not known.
 struct ConfirmCost {
-  double once = 0;   ///< Before the first finalist: the original measured afresh, unless there is no time for it.
-  double each = 0;   ///< Per finalist, with all the samples it should have.
-  double own = 0;    ///< Of `each`, for launches of the finalist, if it is as fast as the original.
-  double first = 0;  ///< Of the first finalist beside that, however little time there is.
+  double once = 0;       ///< Before the first finalist: the original measured afresh, unless there is no time for it.
+  double each = 0;       ///< Per finalist, with all the samples it should have.
+  double own = 0;        ///< Of `each`, for launches of the finalist, if it is as fast as the original.
+  double first = 0;      ///< Of the first finalist beside that, however little time there is.
+  bool guessed = false;  ///< None was confirmed yet, and it may turn out to take several times as long.
 };
 
 class Evaluator {

@@ -284,6 +284,7 @@ CudaEvaluator::Judgement CudaEvaluator::judge(Gpu& gpu, const RunnableCode& code
     if (inquiry.against_application && !knows_application(gpu))
       return {not_confirmable(gpu.report.application_trouble), false};
     auto verdict = gpu.process->evaluate(code, inquiry);
+    if (inquiry.confirm) laps_.end_with(gpu.process->laps(), "waiting for the GPU's process");
     if (!verdict || gpu.process->alive()) return {verdict, verdict.has_value()};
     // Each experiment ends one process at most, so this comes to an end.
     std::string experiment = gpu.process->experiment();

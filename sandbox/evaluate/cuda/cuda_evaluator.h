@@ -163,6 +163,7 @@ class CudaEvaluator : public Evaluator {
   std::unique_ptr<ProcessorCheck> processor_check_;
   std::optional<DeviceSanitizer> sanitizer_;         ///< Made when it is first asked for.
   std::future<ProcessorCheck::Said> beside_;         ///< Of the last finalist that the GPU refused.
+  Laps laps_;                                        ///< Of a confirmation.
   std::string late_;                                 ///< why_late().
   std::optional<LengthJudgement> length_judgement_;  ///< Known once prepare() is done.
   Original original_;

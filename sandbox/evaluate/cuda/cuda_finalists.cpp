@@ -10,26 +10,6 @@
 namespace kernelift::sandbox {
 namespace {
 
-/// What a confirmation's time went to.
-class Laps {
- public:
-  /// Of what was done since the lap before.
-  void end(const std::string& what) {
-    const auto now = Deadline::clock::now();
-    const double seconds = std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-    constexpr double kWorthTelling = 0.1;
-    if (seconds < kWorthTelling) return;
-    char figure[32];
-    (void)std::snprintf(figure, sizeof figure, " %.1f s", seconds);
-    text_ += (text_.empty() ? "" : ", ") + what + figure;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  Deadline last_ = Deadline::clock::now();
-  std::string text_;
-};
-
 /// nullptr: there was no time, or it was not judged.
 Verdict* verdict_in(std::optional<Evaluation>& answer) { return answer ? std::get_if<Verdict>(&*answer) : nullptr; }
 
@@ -86,16 +66,16 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   auto begin = Deadline::clock::now();
-  Laps laps;
+  laps_ = {};
   if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
   auto built = Deadline::clock::now();
-  laps.end("building by " + as_built_->compiler());
+  laps_.end("building by " + as_built_->compiler());
   Inquiry inquiry;
   inquiry.confirm = true, inquiry.deadline = deadline;
   inquiry.era = job.era = SharedEra::kAlways;
   const legality::Bounds bounds = SizeComparison::bounds_of_finalist(deadline);
   inquiry.sizes = size_comparison_->sizes_to_run(candidate, bounds);
-  laps.end("comparing at other sizes");
+  laps_.end("comparing at other sizes");
   // This machine's processor looks at it while the GPU does.
   auto said = std::async(std::launch::async, [this, candidate, compiled = job.compiled, deadline] {
     return processor_check_->said(candidate, compiled, deadline);
@@ -104,18 +84,19 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   std::lock_guard one_at_a_time(gpu.busy);
   if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.
   gpu.fresh = true;
-  laps.end("measuring the original");
+  laps_.end("measuring the original");
   begin +=
       Deadline::clock::now() - built;  // A process's start is counted apart: whether it is needed is not known before.
   auto answer = patch ? confirm_patch(gpu, job, inquiry) : confirm_embedded(gpu, job, inquiry);
-  laps.end("judging");
-  late_ = answer ? "" : laps.text();
+  laps_.end("formulas");
+  late_ = answer ? "" : laps_.text();
   auto* verdict = verdict_in(answer);
   if (verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
   if (verdict && verdict->ok()) answer = ProcessorCheck::with(std::move(*answer), said.get());
   else beside_ = std::move(said);  // Nobody needs to wait for it.
+  const double seconds = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  confirm_seconds_ = answer ? seconds : std::max(confirm_seconds_.load(), seconds);  // It would have taken longer.
   if (!answer) return std::nullopt;
-  confirm_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate, bounds));
 }
 
@@ -179,6 +160,7 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
   ConfirmCost cost;
   if (!gpus_[0]->fresh) cost.once = calibration_seconds_ + (gpus_[0]->has_spare ? 0 : opening_seconds_.load());
   cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
+  cost.guessed = confirm_seconds_ <= 0;
   cost.first =
       confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + (rounds + kOfSizes) * processor_check_->bounds_seconds();
   return cost;

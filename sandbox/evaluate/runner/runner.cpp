@@ -176,19 +176,26 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
     verdict.detail = "the original itself ended on perturbed inputs";
     return false;
   }
+  bench_->laps.end("the original on perturbed inputs");
   LoadedCode code;
   if (!load(candidate, second, code, verdict)) return false;
   // A candidate is verified on all instances once; a second attempt covers only the instances that are timed.
   auto begin = Deadline::clock::now();
   if (!verify_all(code, second ? timed_instances : all, Stage::Verify, verdict)) return false;
   check_seconds_ = seconds_since(begin);
+  bench_->laps.end("recorded inputs");
   if (bench_->inquiry.untimed) {
     verdict.stage = Stage::Verify, verdict.resources = code.resources();
     return true;
   }
-  if (confirm && !second && !perturbed_.verify(code, verdict)) return false;
-  if (confirm && !second && !verify_order(candidate, code, verdict)) return false;
-  if (confirm && !second && !sizes_.verify(candidate, code, bench_->inquiry.sizes, verdict)) return false;
+  if (confirm && !second) {
+    const bool right = perturbed_.verify(code, verdict) && verify_order(candidate, code, verdict);
+    bench_->laps.end("perturbed inputs");
+    if (!right) return false;
+    const bool right_there = sizes_.verify(candidate, code, bench_->inquiry.sizes, verdict);
+    bench_->laps.end("other sizes");
+    if (!right_there) return false;
+  }
   if (bench_->ended()) return !(bench_->cut = true);
 
   bench_->settings.quiet(true);
@@ -196,6 +203,7 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   bool good = racing_.time_all(code, timed, again ? static_cast<int>(timed.size()) : 0, again ? 3 : 1, check_seconds_,
                                verified_, verdict);
   bench_->settings.quiet(false);
+  bench_->laps.end("timing");
   verdict.resources = code.resources();
   if (!good || verdict.outcome != Outcome::Ok) return false;
   // Results of a candidate without a gain are never used, so they need no second verification.
@@ -258,7 +266,7 @@ Status Runner::wipe() {
 }
 
 std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
-  bench_->inquiry = inquiry, bench_->cut = false;
+  bench_->inquiry = inquiry, bench_->cut = false, bench_->laps = {};
   verified_last_.reset();
   racing_.begin();
   Verdict verdict;

@@ -49,6 +49,8 @@ class Runner {
   /// How many times as fast as the original the launch was that the last evaluate() verified last, a rough look at one
   /// launch; 0: not known, or too slow for the candidate to be faster than the inquiry's rival.
   double promise() const;
+  /// What the time of the last evaluate() went to.
+  const Laps& laps() const { return bench_->laps; }
   /// Facts about the original's performance on its heaviest instance. EXPECTS: calibrated. The last request to a
   /// runner: a profiler's session disturbs later timings.
   Result<KernelFacts> kernel_facts(const LaunchProfiler& profile);

@@ -144,11 +144,10 @@ class Server {
     inquiry.sizes = std::move(*sizes);
     auto verdict = runner_->evaluate(candidate, inquiry);
     // An answer is sent without a verdict too: it tells whether this process is still usable.
-    channel_.send(kAnswer, WireWriter()
-                               .text(verdict ? compact(to_json(*verdict)) : "")
-                               .number(runner_->usable())
-                               .real(runner_->promise())
-                               .take());
+    WireWriter writer;
+    writer.text(verdict ? compact(to_json(*verdict)) : "").number(runner_->usable()).real(runner_->promise());
+    runner_->laps().put(writer);
+    channel_.send(kAnswer, writer.take());
   }
 
   void lengths(WireReader& reader) {
@@ -342,12 +341,13 @@ std::optional<Evaluation> RunnerProcess::evaluate(const RunnableCode& candidate,
       .number(inquiry.untimed)
       .text(encoded(inquiry.sizes));
   auto answer = request(kEvaluate, writer.take(), evaluation_limit_);
-  answered_ = answer.ok(), promise_ = 0;
+  answered_ = answer.ok(), promise_ = 0, laps_ = {};
   if (!answered_) return evaluation_from_answer(answer);
   WireReader reader(*answer);
   std::string text = reader.text();
   bool usable = reader.number();
   promise_ = reader.real();
+  laps_ = Laps::taken(reader);
   answered_ = reader.ok();
   // Independently of the verdict, a process that lost its device exits by itself and must not be used again. Wait for
   // its end, so that the next one finds the GPU free.

@@ -48,8 +48,9 @@ class RunnerProcess {
   /// Failures are in the verdict; alive() tells whether this process can be used further. nullopt: the inquiry's time
   /// was over before there was a verdict.
   std::optional<Evaluation> evaluate(const RunnableCode& candidate, const Inquiry& inquiry);
-  /// Of the last evaluate(): Runner::promise().
+  /// Of the last evaluate(): Runner::promise(), and what its time went to.
   double promise() const { return promise_; }
+  const Laps& laps() const { return laps_; }
   /// Runner::length_bounds().
   LengthAnswer length_bounds(const RunnableCode& code, const LengthQuestion& question);
   /// EXPECTS: calibrated. The last request: the process must not be used for timing afterwards.
@@ -85,6 +86,7 @@ class RunnerProcess {
   std::chrono::milliseconds evaluation_limit_{0};
   bool answered_ = true;
   double promise_ = 0;
+  Laps laps_;
 };
 
 }  // namespace kernelift::sandbox

@@ -14,6 +14,7 @@
 #include "sandbox/evaluate/runner/baseline_report.h"
 #include "sandbox/evaluate/runner/field/length_question.h"
 #include "sandbox/evaluate/runner/inquiry.h"
+#include "sandbox/evaluate/runner/laps.h"
 #include "sandbox/evaluate/runner/memory/loaded_code.h"
 #include "sandbox/evaluate/runner/timing/measurement_plan.h"
 
@@ -90,6 +91,7 @@ struct Workbench {
   std::optional<std::chrono::milliseconds> original_limit;
   std::vector<double> run_seconds;  ///< Duration of the original's first run, by instance.
   Inquiry inquiry;
+  Laps laps;           ///< Of that.
   bool usable = true;  ///< False after a fault that the process does not survive.
   bool lost = false;   ///< The device itself failed, not because of a candidate.
   bool cut = false;    ///< The inquiry's time ended before its verdict.

@@ -30,9 +30,10 @@ class TimedEvaluator : public Evaluator {
  public:
   struct Costs {
     double evaluation = 1, calibration = 0, confirmation = 1;
-    double least = 0.4;  ///< Share of a confirmation's cost that suffices for a short one.
-    double told = -1;    ///< Cost that confirm_cost() reports; -1: the true one.
-    double first = 0;    ///< Additional cost of the first confirmation.
+    double least = 0.4;    ///< Share of a confirmation's cost that suffices for a short one.
+    double told = -1;      ///< Cost that confirm_cost() reports; -1: the true one.
+    double first = 0;      ///< Additional cost of the first confirmation.
+    bool guesses = false;  ///< confirm_cost() tells of that only once there was one.
   };
   TimedEvaluator(FakeTime& time, Costs costs, FakeEvaluator::Landscape landscape)
       : time_(time), costs_(costs), landscape_(std::move(landscape)) {
@@ -55,15 +56,19 @@ class TimedEvaluator : public Evaluator {
     waiting_.clear();
   }
   ConfirmCost confirm_cost() const override {
-    return {fresh_ ? 0 : costs_.calibration, costs_.told < 0 ? costs_.confirmation : costs_.told,
-            asked_ ? 0 : costs_.first};
+    return {.once = fresh_ ? 0 : costs_.calibration,
+            .each = costs_.told < 0 ? costs_.confirmation : costs_.told,
+            .own = 0,
+            .first = asked_ || costs_.guesses ? 0 : costs_.first,
+            .guessed = costs_.guesses && !asked_};
   }
   Evaluation confirm(const Candidate& candidate) override {
     time_.pass(confirm_cost().once + costs_.confirmation);
     return landscape_(candidate);
   }
   std::optional<Evaluation> confirm_by(const Candidate& candidate, FakeTime::Time deadline) override {
-    double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = confirm_cost().first;
+    double left = std::chrono::duration<double>(deadline - time_.now()).count(), once = asked_ ? 0 : costs_.first;
+    confirmed_at.push_back(time_.seconds());
     // The original is measured again only if there is time for it.
     if (left >= confirm_cost().once + once + costs_.confirmation) once += confirm_cost().once, fresh_ = true;
     asked_ = true;
@@ -73,12 +78,14 @@ class TimedEvaluator : public Evaluator {
     }
     time_.pass(std::min(left, once + costs_.confirmation));
     ++confirmed;
-    return landscape_(candidate);
+    return confirms ? confirms(candidate) : landscape_(candidate);
   }
   std::string why_late() const override { return "launches 3.0 s"; }
 
-  bool screens = false;  ///< Abandoned candidates have verdicts.
+  FakeEvaluator::Landscape confirms;  ///< Verdicts of confirmations; empty: those of the search.
+  bool screens = false;               ///< Abandoned candidates have verdicts.
   size_t confirmed = 0, abandoned = 0;
+  std::vector<double> confirmed_at;  ///< Seconds at which each was begun.
   double last_submitted = 0;
 
  private:

@@ -76,12 +76,18 @@ std::optional<std::vector<size_t>> LengthBounds::wanted(const ReplayInstance& me
   return wanted;
 }
 
+void LengthBounds::spend(Deadline begin) {
+  const double seconds = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  seconds_ += seconds;
+  bench_.laps.within("error bounds of sums", seconds);
+}
+
 bool LengthBounds::find(ReplayInstance& memory, const Find& find) {
   const auto wants = wanted(memory);
   if (!wants) return false;
   const auto begin = Deadline::clock::now();
   const LengthAnswer answer = find(*wants);
-  seconds_ += std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  spend(begin);
   return take(answer, *wants, memory);
 }
 
@@ -153,7 +159,7 @@ std::vector<size_t> LengthBounds::find_all(const std::vector<MemoryEntry>& entri
     if (bytes > kMostBytes) ask();
   }
   ask();
-  seconds_ += std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+  spend(begin);
   return found;
 }
 

@@ -44,6 +44,7 @@ class LengthBounds {
   /// Entries whose bounds were found.
   std::vector<size_t> find_all(const std::vector<MemoryEntry>& entries);
   bool find(ReplayInstance& memory, const Find& find);
+  void spend(Deadline begin);
   /// The regions for which bounds have to be found; none, or none can be, as why_not() then says: nullopt.
   std::optional<std::vector<size_t>> wanted(const ReplayInstance& memory);
   /// As find(), once there is an answer.
