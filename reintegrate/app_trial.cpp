@@ -5,7 +5,9 @@
 // need no approximation. Runs are paired because a slow minute slows both runs of a pair.
 //
 // The times of the interim looks are fixed in advance, because stopping at a lucky moment would turn noise into a gain.
-// A patch that gains nothing may pass in one of forty trials (2.5 %). The looks at 10, 20, 40, … pairs may use up a
+// A patch that gains nothing may pass in one of forty trials (2.5 %). After six pairs a trial ends if each run with the
+// patch was faster than each without: of twelve equal runs in any order that comes about once in 924 times, and since
+// the builds take turns, a drift separates them no more often. The looks at 10, 20, 40, … pairs may use up a
 // probability of 0.001 each, so only a plain gain ends a trial early; the last look, at as many pairs as the time
 // allows, has the rest (the sum bounds the error however the looks are correlated). The number of pairs that the time
 // allows is computed from the duration of whole pairs, which does not depend on which build is faster. Looks that only
@@ -19,11 +21,12 @@
 namespace kernelift::reintegrate {
 namespace {
 
-constexpr int kFewestPairs = 6;       // Fewest pairs to accept a gain: all six show one by chance once in 64 trials.
-constexpr int kFewestToRefuse = 3;    // Fewest pairs to refuse a gain, when none of them shows one.
-constexpr double kMissEarly = 0.001;  // Probability that an early look may use up.
-constexpr int kFirstEarlyLook = 10;   // Pairs at the first look, doubled for each next; 2^-10 is less than kMissEarly.
-constexpr double kMiss = 0.025;       // Probability that all looks together may use up.
+constexpr int kFewestPairs = 6;     // Fewest pairs to accept a gain: all six show one by chance once in 64 trials.
+constexpr int kFewestToRefuse = 3;  // Fewest pairs to refuse a gain, when none of them shows one.
+constexpr double kMissSeparated = 1. / 924;  // By six runs of either build: one in 12! / (6! 6!).
+constexpr double kMissEarly = 0.001;         // Probability that an early look may use up.
+constexpr int kFirstEarlyLook = 10;  // Pairs at the first look, doubled for each next; 2^-10 is less than kMissEarly.
+constexpr double kMiss = 0.025;      // Probability that all looks together may use up.
 constexpr double kNormalBound = 1.96, kMedianOfNormal = 0.6745;
 constexpr double kWilcoxonEfficiency = 0.95;  // Relative to the mean for normal noise; higher for any other noise.
 
@@ -68,6 +71,13 @@ std::vector<double> pairwise_averages(const AppTiming& timing) {
     for (size_t j = 0; j <= i; ++j) averages.push_back((gains[i] + gains[j]) / 2);
   }
   return averages;
+}
+
+/// Each run with the patch was faster than each without by more than the smallest gain.
+bool separated(const AppTiming& timing, double smallest_gain) {
+  const bool higher = timing.metric && timing.metric->better() == Metric::Better::Higher;
+  const auto &slower = higher ? timing.after : timing.before, &faster = higher ? timing.before : timing.after;
+  return *std::ranges::min_element(slower) > smallest_gain * *std::ranges::max_element(faster);
 }
 
 /// False: however large the gains of all pairs to come, the interval of `most` pairs does not lie above the smallest.
@@ -128,6 +138,11 @@ Result<AppTiming> time_in_alternation(const TrialOptions& options, const std::fu
     bool over = spent > options.time_limit;
     bool last = pair == most || (over && pair >= kFewestPairs);
     bool early = pair == next_look && !last;
+    if (pair == kFewestPairs && !last) {
+      summarise(timing, kMiss);
+      if (separated(timing, options.smallest_gain) && timing.low > options.smallest_gain) break;
+      miss -= kMissSeparated;
+    }
     if (early) {
       next_look *= 2, miss -= kMissEarly;
       summarise(timing, kMissEarly);

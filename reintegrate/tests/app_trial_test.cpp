@@ -66,7 +66,7 @@ constexpr double kChance = 3 * 0.0049;  // Three standard deviations of that fra
 
 TEST(AppTrial, AcceptsAPatchWithoutAGainInOneOfFortyTrialsAtMost) {
   TrialOptions options;
-  options.time_limit = 120;  // Enough for 60 pairs: looks at 10, 20, 40 and 60.
+  options.time_limit = 120;  // Enough for 60 pairs: looks at 6, 10, 20, 40 and 60.
   double none = options.smallest_gain;
   EXPECT_LT(share_accepted(options, none, [] { return steady(0.02); }, kTrials), kPromised + kChance);
   EXPECT_LT(share_accepted(options, none, busy, kTrials), kPromised + kChance);
@@ -93,9 +93,18 @@ TEST(AppTrial, TimesAsManyPairsAsTheTimeAllows) {
 }
 
 TEST(AppTrial, StopsAtTheFirstLookForAClearGain) {
-  AppTiming timing = decide({}, {1.00, 1.02, 0.99}, {0.80, 0.81, 0.79});
+  AppTiming timing = decide({}, {1.00, 1.02, 0.83}, {0.80, 0.84, 0.78});
   EXPECT_EQ(timing.after.size(), 10u);
+  EXPECT_GT(timing.low, 1);
+}
+
+TEST(AppTrial, StopsAfterSixPairsIfEachRunWithThePatchIsFasterThanEachWithout) {
+  AppTiming timing = decide({}, {1.00, 1.02, 0.99}, {0.80, 0.81, 0.79});
+  EXPECT_EQ(timing.after.size(), 6u);
   EXPECT_GT(timing.low, 1.2);
+  TrialOptions higher;
+  higher.metric = *Metric::parse("FOM = ([0-9.]+)", "higher");
+  EXPECT_EQ(decide(higher, {1.00, 1.02, 0.99}, {1.30, 1.31, 1.29}).after.size(), 6u);
 }
 
 TEST(AppTrial, StatesThatTheSpeedupIsByPairsAndTheTimesAreMedians) {
