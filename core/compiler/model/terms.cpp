@@ -121,6 +121,7 @@ TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Des
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(value))
     return {.kind = Kind::Constant, .what = printed(*constant)};
   if (auto named = parameter(value)) return {.kind = Kind::Parameter, .what = *named->as_variable()};
+  if (auto part = part_of_parameter(value)) return {.kind = Kind::Parameter, .what = std::move(*part)};
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || llvm::isa<llvm::PHINode>(instruction)) return unknown("a value that depends on the way here");
   struct Nest {

@@ -94,6 +94,51 @@ std::vector<std::string> ValueReader::counters(llvm::BasicBlock* block) const {
   return names;
 }
 
+namespace {
+
+/// Of the number or pointer that lies there in a value of this type; nullopt: none does, or it begins before.
+std::optional<uint64_t> bytes_at(llvm::Type* type, uint64_t offset, const llvm::DataLayout& layout) {
+  while (true) {
+    if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
+      const llvm::StructLayout& place = *layout.getStructLayout(structure);
+      if (structure->getNumElements() == 0 || offset >= place.getSizeInBytes()) return std::nullopt;
+      const unsigned element = place.getElementContainingOffset(offset);
+      offset -= place.getElementOffset(element), type = structure->getElementType(element);
+    } else if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+      type = array->getElementType();
+      const uint64_t stride = layout.getTypeAllocSize(type);
+      if (stride == 0) return std::nullopt;
+      offset %= stride;
+    } else {
+      return offset == 0 ? std::optional<uint64_t>(layout.getTypeStoreSize(type)) : std::nullopt;
+    }
+  }
+}
+
+/// What a load reads of a structure that the kernel gets by value.
+struct MemberRead {
+  std::string name;  ///< "arg.a1.o8"
+  uint64_t bytes = 0;
+  bool whole = true;  ///< All of the member there: a union has one, and its others may be wider or narrower.
+};
+
+std::optional<MemberRead> member_read(llvm::Value* value) {
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
+  if (!load) return std::nullopt;
+  const llvm::DataLayout& layout = load->getModule()->getDataLayout();
+  llvm::APInt offset(64, 0);
+  auto* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  auto* argument = llvm::dyn_cast<llvm::Argument>(base);
+  if (!argument || !argument->hasByValAttr() || offset.isNegative()) return std::nullopt;
+  MemberRead read;
+  read.name = "arg.a" + std::to_string(argument->getArgNo()) + ".o" + std::to_string(offset.getSExtValue());
+  read.bytes = layout.getTypeStoreSize(load->getType());
+  read.whole = bytes_at(argument->getParamByValType(), offset.getZExtValue(), layout) == read.bytes;
+  return read;
+}
+
+}  // namespace
+
 KernelModel::Time ValueReader::time(const llvm::Instruction& instruction) const {
   KernelModel::Time time;
   const llvm::BasicBlock* block = instruction.getParent();
@@ -117,15 +162,15 @@ size_t ValueReader::add_object(Object object) {
 std::optional<Expression> ValueReader::parameter(llvm::Value* value) {
   if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
     return Expression::variable("arg.a" + std::to_string(argument->getArgNo()));
-  auto* load = llvm::dyn_cast<llvm::LoadInst>(value);
-  if (!load) return std::nullopt;
-  llvm::APInt offset(64, 0);
-  auto* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(load->getModule()->getDataLayout(), offset,
-                                                                            /*AllowNonInbounds=*/true);
-  auto* argument = llvm::dyn_cast<llvm::Argument>(base);
-  if (!argument || !argument->hasByValAttr()) return std::nullopt;
-  return Expression::variable("arg.a" + std::to_string(argument->getArgNo()) + ".o" +
-                              std::to_string(offset.getSExtValue()));
+  const auto member = member_read(value);
+  if (!member || !member->whole) return std::nullopt;
+  return Expression::variable(member->name);
+}
+
+std::optional<std::string> ValueReader::part_of_parameter(llvm::Value* value) {
+  const auto member = member_read(value);
+  if (!member) return std::nullopt;
+  return member->name + (member->whole ? "" : " as " + std::to_string(member->bytes) + " bytes");
 }
 
 size_t ValueReader::object(llvm::Value* base, unsigned line) {

@@ -88,7 +88,10 @@ class ValueReader {
   Expression add_term(TermValue value, Description description, unsigned line);
   TermValue describe(llvm::Value* value, const llvm::Loop* scope, Description& into);
   TermValue describe_operand(llvm::Value* value, const llvm::Loop* scope, Description& into);
+  /// A parameter, or a whole member of a structure.
   std::optional<Expression> parameter(llvm::Value* value);
+  /// Also of bytes that are no member, as another of a union reads them: "arg.a1.o0 as 2 bytes".
+  std::optional<std::string> part_of_parameter(llvm::Value* value);
   size_t object(llvm::Value* base, unsigned line);
   size_t add_object(KernelModel::Object object);
 
