@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,26 @@ inline std::string_view trimmed(std::string_view text) {
 }
 
 inline std::string without_outer_blanks(std::string_view text) { return std::string(trimmed(text)); }
+
+/// The number with the suffix of the integers that it replaces ("512ULL" for "256ULL"), so that what is computed from
+/// it keeps its type.
+inline std::string number_like(std::string_view replaced, int64_t number) {
+  std::string_view suffix;
+  for (size_t at = 0; at < replaced.size();) {
+    const size_t end = end_of_word(replaced, at);
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    const std::string_view word = replaced.substr(at, end - at);
+    const size_t last = word.find_last_not_of("uUlLzZ");
+    if (std::isdigit(static_cast<unsigned char>(word[0])) && last != word.npos &&
+        word.size() - last - 1 > suffix.size())
+      suffix = word.substr(last + 1);
+    at = end;
+  }
+  return std::to_string(number) + std::string(suffix);
+}
 
 /// "1 knob", "3 knobs".
 inline std::string counted(size_t count, const std::string& noun) {

@@ -170,7 +170,8 @@ void cut_launches(Module& module) {
         if (launches(*call)) zero_integers(*call);
         if (launches_by_structure(*call)) zero_members(*call);
       }
-  run(module, "function(sroa,adce,simplifycfg,adce)");
+  // A condition of two parts leaves a branch behind, and its removal what the branch asked.
+  run(module, "function(sroa,adce,simplifycfg,adce,simplifycfg,adce)");
 }
 
 }  // namespace kernelift

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "clang/AST/Attr.h"
@@ -30,7 +31,15 @@ class PointerValues : public DynamicRecursiveASTVisitor {
     if (variable && variable->getType()->isPointerType()) values[variable].push_back(op->getRHS());
     return true;
   }
+  bool VisitUnaryOperator(UnaryOperator* op) override {
+    auto* reference =
+        op->getOpcode() == UO_AddrOf ? llvm::dyn_cast<DeclRefExpr>(op->getSubExpr()->IgnoreParenImpCasts()) : nullptr;
+    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    if (variable) given_away.insert(variable);
+    return true;
+  }
   std::map<const VarDecl*, std::vector<Expr*>> values;
+  std::set<const VarDecl*> given_away;  ///< Whoever has their address may assign them, too.
 };
 
 /// Every __global__ function named in an expression, through local pointers to kernels.
@@ -41,15 +50,28 @@ class KernelNames : public DynamicRecursiveASTVisitor {
     if (auto* kernel = kernel_of(reference)) names.push_back(kernel), references.push_back(reference);
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
     if (!variable || !seen_.insert(variable).second) return true;
+    const auto assigned = pointers_.values.find(variable);
+    const bool is_assigned = assigned != pointers_.values.end();
+    if (may_hold_a_kernel(variable->getType()))
+      others |= llvm::isa<ParmVarDecl>(variable) || pointers_.given_away.contains(variable) ||
+                (variable->hasGlobalStorage() && !variable->getType().isConstQualified()) ||
+                (!variable->getInit() && !is_assigned);
     if (variable->getInit()) TraverseStmt(const_cast<Expr*>(variable->getInit()));
-    if (auto assigned = pointers_.values.find(variable); assigned != pointers_.values.end())
+    if (is_assigned)
       for (Expr* value : assigned->second) TraverseStmt(value);
+    return true;
+  }
+  bool VisitCallExpr(CallExpr* call) override {
+    others |= may_hold_a_kernel(call->getType());
     return true;
   }
   std::vector<const FunctionDecl*> names;
   std::vector<const DeclRefExpr*> references;
+  bool others = false;  ///< It may be a kernel that is not named: a caller's, or a function's result.
 
  private:
+  static bool may_hold_a_kernel(QualType type) { return type->isFunctionPointerType() || type->isVoidPointerType(); }
+
   const PointerValues& pointers_;
   std::set<const VarDecl*> seen_;
 };
@@ -153,6 +175,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   std::vector<const FunctionDecl*> kernels_in(const Expr* e) {
     KernelNames names(*pointers_);
     names.TraverseStmt(const_cast<Expr*>(e));
+    if (names.others) return {};  // What it names is launched elsewhere, as far as is known.
     followed_.insert(names.references.begin(), names.references.end());
     std::vector<const FunctionDecl*> each;
     for (auto* kernel : names.names)

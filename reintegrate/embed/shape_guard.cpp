@@ -169,7 +169,8 @@ class GuardWriter {
     for (auto& variable : guard.numbers()) {
       std::string text;
       for (const char* axis : {"x", "y", "z"})
-        if (variable == std::string("gridDim.") + axis) text = std::string("grid.") + axis;
+        for (auto& [builtin, own] : {std::pair("gridDim.", "grid."), std::pair("blockDim.", "block.")})
+          if (variable == std::string(builtin) + axis) text = std::string(own) + axis;
       for (size_t i = 0; i < mep_.parameters.size(); ++i)
         if (mep_.parameters[i].name == variable && mep_.parameters[i].is_integer())
           text = argument_as(is_unsigned(mep_.parameters[i].scalar) ? "bits" : "number", i);

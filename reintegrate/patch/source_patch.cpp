@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/base/hash.h"
+#include "core/base/words.h"
 #include "core/compiler/written_text.h"
 #include "core/model/candidate/tune_declarations.h"
 #include "core/model/kernel_key.h"
@@ -57,11 +58,11 @@ class Planner {
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
+    if (!q_.guard.empty() && !changed.empty()) return refused(one_for_all_launches(q_.guard, changed));
     KERNELIFT_TRY(check_definitions(mep_, old_lines_, new_lines_, hunks, changed));
     KERNELIFT_TRY(edit_launches(changed));
     KERNELIFT_TRY(check_conditionals());
-    note_reach();
-    note_host_functions();
+    note_reach(), note_host_functions();
     KERNELIFT_TRY(edit_build(q_, draft_));
     if (const Recipe& recipe = q_.candidate.recipe; !recipe.of_application())
       draft_.notes.push_back("Left out: the compiler recipe (" + recipe.text() +
@@ -281,8 +282,7 @@ class Planner {
     return mep_.origins[line].file + ":" + std::to_string(mep_.origins[line].line);
   }
 
-  /// Edits the definitions of knobs whose value differs, unless the slice contains the definition and it is edited
-  /// already.
+  /// Edits definitions of knobs whose value differs, unless the slice has the definition and it is edited already.
   Status edit_knobs(Bindings& changed) {
     for (auto& knob : mep_.knobs) {
       auto value = q_.candidate.values.find(knob.name);
@@ -294,19 +294,20 @@ class Planner {
         continue;
       }
       KERNELIFT_ASSIGN(OpenFile * file, draft_.open(knob.value_range.file));
-      const bool is_edited = draft_.is_edited(*file, knob.value_range.begin, knob.value_range.end);
+      const auto [begin, end] = std::pair(knob.value_range.begin, knob.value_range.end);
+      const bool is_edited = draft_.is_edited(*file, begin, end);
       auto where = file->name + ":" + std::to_string(knob.value_range.line);
-      if (knob.value_range.end > file->text.size() || knob.value_range.begin >= knob.value_range.end)
+      if (end > file->text.size() || begin >= end)
         return refused("the value of '" + knob.name + "' is no longer at " + where + kScanAgain);
-      auto spelled = Expression::parse(
-          std::string_view(file->text).substr(knob.value_range.begin, knob.value_range.end - knob.value_range.begin));
+      const std::string_view was = std::string_view(file->text).substr(begin, end - begin);
+      auto spelled = Expression::parse(was);
       auto now = spelled.ok() ? spelled->evaluate({}) : Result<int64_t>(std::move(spelled).error());
       if (!now.ok() || *now != knob.value) {
         if (is_edited) continue;  // The candidate's text is no declared edit then.
         return refused("the value of '" + knob.name + "' at " + where + " is not the " + std::to_string(knob.value) +
                        " that was scanned: the file has changed since then" + kScanAgain);
       }
-      draft_.add_knob(*file, knob.value_range.begin, knob.value_range.end, std::to_string(value->second));
+      draft_.add_knob(*file, begin, end, number_like(was, value->second));
     }
     for (auto& knob : mep_.knobs) draft_.reaches_others |= changed.contains(knob.name) && knob.kernels.size() > 1;
     if (SharedKnobs shared = q_.scan ? shared_knobs(mep_, *q_.scan, changed) : SharedKnobs(); !shared.empty())
@@ -428,7 +429,7 @@ class Planner {
     KERNELIFT_ASSIGN(bool changes, changes_geometry());
     if (!mine || !changes) return done();
     for (auto& pointer : q_.scan->pointers)
-      if (std::any_of(pointer.kernels.begin(), pointer.kernels.end(), [&](auto& id) { return family_.contains(id); }))
+      if (std::ranges::any_of(pointer.kernels, [&](auto& id) { return family_.contains(id); }))
         return refused("the launch of '" + mep_.kernel_name + "' would change, but its address is taken at " +
                        pointer.range.file + ":" + std::to_string(pointer.range.line) +
                        ", and it is not known which launches use that pointer");
@@ -437,8 +438,7 @@ class Planner {
 
   Status edit_site(const LaunchSite& site, const Bindings& changed, bool& any) {
     KERNELIFT_ASSIGN(OpenFile * file, draft_.open(site.range.file));
-    bool one_template =
-        std::all_of(site.kernels.begin(), site.kernels.end(), [&](auto& id) { return family_.contains(id); });
+    bool one_template = std::ranges::all_of(site.kernels, [&](auto& id) { return family_.contains(id); });
     KERNELIFT_ASSIGN(LaunchEdits edits, edit_launch(mep_, site, q_.candidate.launches[0], q_.candidate.values, changed,
                                                     file->text, one_template, q_.guard));
     for (auto& edit : edits.edits) draft_.add(*file, edit.begin, edit.end, edit.text, Author::Generated);

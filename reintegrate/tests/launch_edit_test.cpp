@@ -430,6 +430,18 @@ TEST(LaunchEdit, AsksForAMemberOfAStructure) {
   EXPECT_NE(asked("make_view(x)", {0}).find("no plain text for view.size.x"), std::string::npos);
 }
 
+TEST(LaunchEdit, AsksItsOwnBlockAndNumbersAsTheKernelGetsThem) {
+  Launch l("(n + t - 1) / t", "t");
+  l.mep.parameters = {{"n", "unsigned int", "", false, "unsigned int"}};
+  l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
+  l.site.argument_text = {"count"};
+  const LaunchGuard guard({Premise::holds("blockDim.x == 128"_e), Premise::holds("n <= 1024"_e)});
+  auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
+  ASSERT_TRUE(edits.ok()) << edits.error().message;
+  EXPECT_EQ(edits->edits.at(0).text,
+            "((((long long)(dim3(t).x) == 128) && ((long long)(unsigned int)(count) <= 1024)) ? k_tuned : k)");
+}
+
 TEST(LaunchEdit, AsksForTheAlignmentOfWhatTheLaunchIsGiven) {
   auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {}) {
     Launch l("grid", "block");

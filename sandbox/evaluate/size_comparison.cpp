@@ -136,6 +136,44 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   return rank(answer.kind) > rank(than.kind);
 }
 
+/// A launch's block along an axis, if it is always the same.
+std::optional<int64_t> constant_block(const LaunchSite& site, int axis, const Bindings& constants) {
+  auto says = site.block[axis] ? site.block[axis]->evaluate(constants) : Result<int64_t>(usage_error(""));
+  return says.ok() ? std::optional(*says) : std::nullopt;
+}
+
+/// That a launch has one of these blocks, which alone are compared; nullopt: every launch site's block is one of them.
+std::optional<Expression> has_block_of(const std::set<Dim3>& blocks, const Mep& mep) {
+  using Op = Expression::Op;
+  bool asks = false, asks_axis[3] = {};
+  for (int axis = 0; axis < 3; ++axis)
+    for (auto& block : blocks) asks_axis[axis] |= along(block, axis) != along(*blocks.begin(), axis);
+  for (auto* site : mep.all_launches()) {
+    Dim3 block;
+    bool constant = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto says = constant_block(*site, axis, mep.named_values());
+      constant &= says.has_value();
+      asks_axis[axis] |= !says || *says != along(*blocks.begin(), axis);
+      along(block, axis) = static_cast<uint32_t>(says.value_or(0));
+    }
+    asks |= !constant || !blocks.contains(block);
+  }
+  if (!asks || blocks.empty()) return std::nullopt;
+  std::optional<Expression> any;
+  for (auto& block : blocks) {
+    std::optional<Expression> all;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!asks_axis[axis]) continue;
+      const Expression one = Expression::binary(Op::Equal, Expression::variable(std::string("blockDim.") + "xyz"[axis]),
+                                                Expression::constant(along(block, axis)));
+      all = all ? Expression::binary(Op::And, *all, one) : one;
+    }
+    any = any ? Expression::binary(Op::Or, *any, *all) : *all;
+  }
+  return any;
+}
+
 }  // namespace
 
 SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
@@ -152,6 +190,7 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
         std::ranges::all_of(mep.instances, [&](auto& instance) { return along(instance.geometry.grid, axis) == 1; });
     return one ? Expression::constant(1) : Expression::variable(std::string("blocks.") + "xyz"[axis]);
   };
+  compared_blocks_ = has_block_of(recorded, mep);
   for (auto* one : mep.all_launches())
     for (auto& block : recorded) {
       auto& site = *one;
@@ -161,9 +200,8 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       bool fits = true;
       for (int axis = 0; axis < 3; ++axis) {
         along(launch.shape.block, axis) = along(block, axis);
-        auto says =
-            site.block[axis] ? site.block[axis]->evaluate(mep.named_values()) : Result<int64_t>(usage_error(""));
-        fits &= !says.ok() || *says == along(block, axis);
+        const auto says = constant_block(site, axis, mep.named_values());
+        fits &= !says || *says == along(block, axis);
         if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
         if (!launch.shape.grid[axis]) launch.shape.grid[axis] = unknown_grid(axis);
       }
@@ -194,6 +232,8 @@ Bindings SizeComparison::recorded(const MepInstance& instance) {
   Bindings values;
   for (size_t p = 0; p < mep_.parameters.size(); ++p)
     if (auto value = mep_.integer_argument(instance, p)) values[argument(p)] = *value;
+  for (int axis = 0; axis < 3; ++axis)
+    values[std::string("blockDim.") + "xyz"[axis]] = along(instance.geometry.block, axis);
   std::lock_guard lock(mutex_);
   for (auto& member : members_)
     if (auto value = mep_.integer_member(instance, member.parameter, member.offset, member.type))
@@ -302,6 +342,16 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
                     : std::optional(Expression::binary(Expression::Op::And, *premise, *answer.premise));
     if (is_worse(answer, worst)) worst = std::move(answer);
   }
+  const bool changes = candidate.source != source_ || !candidate.launches.empty();
+  const bool proven = worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise;
+  if (proven && changes && compared_blocks_) {
+    premise = premise ? Expression::binary(Expression::Op::And, *compared_blocks_, *premise) : *compared_blocks_;
+    if (worst.kind == Kind::Proven) worst.why = "launches with other blocks were not compared";
+    worst.kind = Kind::UnderPremise;
+  }
+  // A launch asks a premise, and what asks nothing stays the original; what is proven takes the original's place.
+  if (worst.kind == Kind::Proven && changes && !mep_.unseen_launches.empty())
+    worst.kind = Kind::NotKnown, worst.why = "there may be other launches: " + mep_.unseen_launches;
   if (worst.kind == Kind::UnderPremise) worst.premise = premise;
   worst.same_values = same_values;
   worst.assumptions.clear();

@@ -68,8 +68,9 @@ class SizeComparison {
 
   const Mep mep_;
   std::string source_;
-  std::vector<Launch> launches_;  ///< Of the application, one for each site and recorded block.
-  const legality::Names names_;   ///< Of the parameters.
+  std::vector<Launch> launches_;               ///< Of the application, one for each site and recorded block.
+  std::optional<Expression> compared_blocks_;  ///< The recorded ones, if some launch may have another.
+  const legality::Names names_;                ///< Of the parameters.
   const uint64_t seed_;
   KernelModels models_;
   std::mutex mutex_;

@@ -25,7 +25,8 @@ const Knob* knob_named(const Mep& mep, const std::string& name) {
 /// Puts the value into the definition, which has the value `now`.
 void define(std::string& source, const std::string& name, int64_t now, int64_t value) {
   if (auto range = find_knob(source, name, now); range && now != value)
-    source.replace(range->begin, range->end - range->begin, std::to_string(value));
+    source.replace(range->begin, range->end - range->begin,
+                   number_like(std::string_view(source).substr(range->begin, range->end - range->begin), value));
 }
 
 class Fitting {

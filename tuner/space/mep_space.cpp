@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/words.h"
 #include "core/model/knob/template_arguments.h"
 #include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space_builder.h"
@@ -120,7 +121,8 @@ Candidate MepSpace::materialise(const Point& point) const {
     if (std::find(knobs_.begin(), knobs_.end(), parameter.name) == knobs_.end()) continue;
     auto range = find_knob(candidate.source, parameter.name, before);
     KERNELIFT_ASSERT(range, "create() found the knob in this text");
-    candidate.source.replace(range->begin, range->end - range->begin, std::to_string(value));
+    const std::string was = candidate.source.substr(range->begin, range->end - range->begin);
+    candidate.source.replace(range->begin, was.size(), number_like(was, value));
   }
   if (candidate.launches.empty()) candidate.launches.push_back(CandidateLaunch::as_recorded(kernel_name_));
   for (auto& launch : candidate.launches)

@@ -263,6 +263,29 @@ void run(float* x) {
   EXPECT_EQ(index.pointers[1].kernels, std::vector<std::string>{only(index, "passed").id});
 }
 
+TEST(LaunchFinder, ALaunchThroughWhatMayHoldAnotherKernelIsNoLaunchOfTheOnesThatAreNamed) {
+  TestApp app;
+  app.unit("a.cu", R"(
+typedef void (*Kernel)(float*);
+__global__ void usual(float* x) { x[0] = 1; }
+__global__ void first(float* x) { x[0] = 2; }
+__global__ void given(float* x) { x[0] = 3; }
+Kernel pick();
+void choose(Kernel*);
+void go(float* x, bool known, Kernel f = usual) { f<<<1, 32>>>(x); }
+void run(float* x, bool known) {
+  Kernel one = known ? first : pick();
+  one<<<1, 32>>>(x);
+  Kernel other = given;
+  choose(&other);
+  other<<<1, 32>>>(x);
+}
+)");
+  auto index = app.scan();
+  for (auto& launch : index.launches) EXPECT_TRUE(launch.kernels.empty()) << launch.kernels[0];
+  EXPECT_EQ(index.pointers.size(), 3u);
+}
+
 TEST(LaunchFinder, FollowsCallersThatPassTheSameMemoryTwice) {
   // Each text calls a function S(to, from, n) of another unit, which launches k(to + n, from).
   const std::pair<const char*, bool> callers[] = {

@@ -93,9 +93,7 @@ class LaunchEditor {
     KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
     KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
     KERNELIFT_TRY(check_threads());
-    if (!guard_.empty() && !changed_.empty())
-      return refused("it is right only where " + guard_.text() + ", and '" + changed_.begin()->first +
-                     "', which it changes, is one constant for all launches (--no-guards patches it all the same)");
+    if (!guard_.empty() && !changed_.empty()) return refused(one_for_all_launches(guard_, changed_));
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
     if (!site_.spells_geometry())
@@ -328,12 +326,12 @@ class LaunchEditor {
       names[pointer] = "(unsigned long long)(" + text + ")";
     }
     for (auto& variable : guard_.numbers()) {
-      std::string text = written(variable), axis = variable.starts_with("gridDim.") ? variable.substr(8) : "";
-      if (!axis.empty() && !has_effects(as_spelled(Piece::Grid)))
-        text = "dim3(" + as_spelled(Piece::Grid) + ")." + axis;
+      std::string text = written(variable);
+      for (auto& [builtin, piece] : {std::pair("gridDim.", Piece::Grid), std::pair("blockDim.", Piece::Block)})
+        if (const auto own = as_spelled(piece); variable.starts_with(builtin) && !own.empty() && !has_effects(own))
+          text = "dim3(" + own + ")." + variable.substr(std::strlen(builtin));
       if (text.empty()) return unknown(variable);
-      // Without a change of sign or width by an unsigned or short type.
-      names[variable] = "(long long)(" + text + ")";
+      names[variable] = as_kernel_sees(mep_, variable, text);
     }
     return guard_.cpp(names);
   }

@@ -43,6 +43,11 @@ std::string LaunchGuard::cpp(const std::map<std::string, std::string>& names) co
   return "(" + all + ")";
 }
 
+std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& changed) {
+  return "it is right only where " + guard.text() + ", and '" + changed.begin()->first +
+         "', which it changes, is one constant for all launches (--no-guards patches it all the same)";
+}
+
 LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures) {
   std::vector<Premise> premises;
   if (auto& sizes = figures.other_sizes; sizes && sizes->premise) premises.push_back(Premise::holds(*sizes->premise));

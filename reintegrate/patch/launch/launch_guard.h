@@ -30,6 +30,9 @@ class LaunchGuard {
   std::vector<Premise> premises_;
 };
 
+/// Why constants that the candidate changes cannot be changed under the guard.
+std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& changed);
+
 /// What is known of a candidate: the premise of its comparison for all sizes, and the alignments that this or one of
 /// its steps takes for granted.
 LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures);

@@ -72,6 +72,16 @@ std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchS
   return names;
 }
 
+std::string as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text) {
+  for (auto& parameter : mep.parameters) {
+    const std::string& type = parameter.scalar;
+    const bool narrow = type.find("char") != type.npos || type.find("short") != type.npos || type == "bool";
+    if (parameter.name == variable && (parameter.is_unsigned() || narrow))
+      return "(long long)(" + type + ")(" + text + ")";
+  }
+  return "(long long)(" + text + ")";
+}
+
 bool same_size(const Expression& wanted, const Expression& spelled,
                const std::map<std::string, std::string>& arguments) {
   std::map<std::string, Expression> by;

@@ -12,6 +12,10 @@ namespace kernelift::reintegrate {
 /// has side effects, which must not be evaluated once more.
 std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchSite& site);
 
+/// The number that a kernel gets for the text that a launch passes for `variable` ("n", or "params.n"), as a long long:
+/// one that the parameter takes as unsigned or short is asked as that.
+std::string as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text);
+
 /// Whether the launch's own size is the candidate's, whatever its variables are. False where that is not known.
 bool same_size(const Expression& wanted, const Expression& spelled,
                const std::map<std::string, std::string>& arguments);

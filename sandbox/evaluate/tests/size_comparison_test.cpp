@@ -244,6 +244,27 @@ TEST_F(SizeComparisonTest, EveryLaunchSiteCounts) {
   }
 }
 
+TEST_F(SizeComparisonTest, IsOfRecordedBlocksAloneWhichALaunchThatMayHaveAnotherHasToAsk) {
+  mep_.launches.push_back(site("n / 64", "64", {"x", "out", "n"}));
+  auto answer = with_block(kGuarded, 256);
+  ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  EXPECT_EQ(answer.premise->text(), "blockDim.x == 128");
+  EXPECT_EQ(answer.why, "launches with other blocks were not compared");
+  auto rewritten = with_block(kWholeBlocks, 256);
+  ASSERT_EQ(rewritten.kind, Kind::UnderPremise) << rewritten.why;
+  EXPECT_NE(rewritten.premise->text().find("blockDim.x == 128 && "), std::string::npos) << rewritten.premise->text();
+  Candidate same;
+  same.source = kGuarded;
+  EXPECT_EQ(SizeComparison(mep_, *pool_, kGuarded).answer(same).kind, Kind::Proven) << "it changes nothing";
+}
+
+TEST_F(SizeComparisonTest, NothingIsProvenForLaunchesThatNobodySaw) {
+  mep_.unseen_launches = "its address is taken at src/k.cu:9";
+  auto answer = with_block(kGuarded, 256);
+  EXPECT_EQ(answer.kind, Kind::NotKnown);
+  EXPECT_EQ(answer.why, "there may be other launches: its address is taken at src/k.cu:9");
+}
+
 TEST_F(SizeComparisonTest, WhereAGridIsNotKnownItsBlockStays) {
   mep_.launches.push_back(site("half", "128"));
   auto answer = with_block(kWholeBlocks, 256);
@@ -263,7 +284,9 @@ TEST_F(SizeComparisonTest, ATextIsNotRefutedByAGridThatMayNeverBeLaunched) {
 
 TEST_F(SizeComparisonTest, WhatIsPassedAsAWholeIsThatArgumentWhateverItIsComputedFrom) {
   mep_.launches = {site("(rows * columns + threads - 1) / threads", "threads", {"a", "b", "rows * columns"})};
-  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Proven);
+  const auto understood = with_block(kGuarded, 256);
+  ASSERT_EQ(understood.kind, Kind::UnderPremise) << understood.why;
+  EXPECT_EQ(understood.premise->text(), "blockDim.x == 128");
   mep_.launches = {site("(rows * columns + threads - 1) / threads", "threads", {"a", "b", "rows"})};
   EXPECT_NE(with_block(kGuarded, 256).kind, Kind::Proven) << "it is not the argument";
   mep_.launches = {site("(arg.a2 + 127) / 128", "128", {"a", "b", "rows"})};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/words.h"
+
 namespace kernelift::tuner {
 namespace {
 
@@ -66,6 +68,14 @@ TEST(NewConstants, AreThoseThatTheNewTextDefinesAndUses) {
       "wide, i, OLD); } // MORE = 3\n";
   EXPECT_EQ(new_constants("#define OLD 1\n", kAfter), (Bindings{{"TILE", 32}, {"STEP", 4}, {"ROWS", 16}}));
   EXPECT_EQ(new_constants(kAfter, kAfter), Bindings());
+}
+
+TEST(NumberLike, KeepsTheSuffixOfWhatItReplaces) {
+  EXPECT_EQ(number_like("256", 512), "512");
+  EXPECT_EQ(number_like("256ULL", 512), "512ULL");
+  EXPECT_EQ(number_like("0x100u", 8), "8u");
+  EXPECT_EQ(number_like("(4 * 64l)", 512), "512l");
+  EXPECT_EQ(number_like("WIDTH", 512), "512");
 }
 
 }  // namespace
