@@ -85,7 +85,7 @@ Status replace_file(const fs::path& path, const std::function<Status(int fd)>& f
   std::error_code code;
   fs::path folder = folder_of(path);
   fs::create_directories(folder, code);
-  std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
+  std::string temporary = (folder / ("." + path.filename().string() + kTemporaryMark + "XXXXXX")).string();
   struct stat old{};
   const bool exists = stat(path.c_str(), &old) == 0;
   bool replaces = exists && S_ISREG(old.st_mode);

@@ -32,6 +32,16 @@ TEST_F(Git, RefusesADirtyFileByName) {
   EXPECT_NE(refusal().find("src/k.cu has uncommitted changes"), std::string::npos);
 }
 
+TEST_F(Git, RefusesAFileWhoseChangesAreHidden) {
+  make_git();
+  for (auto* hidden : {"skip-worktree", "assume-unchanged"}) {
+    shell("git update-index --" + std::string(hidden) + " src/k.cu");
+    EXPECT_NE(refusal().find("src/k.cu may have changes that git does not see"), std::string::npos) << refusal();
+    shell("git update-index --no-" + std::string(hidden) + " src/k.cu");
+  }
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(Git, NamesTheFilesThatDifferFromTheLastCommit) {
   EXPECT_TRUE(GitTree::changed_files(root).empty());
   make_git();

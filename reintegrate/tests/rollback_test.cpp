@@ -209,11 +209,13 @@ TEST_F(Rollback, LeavesProgramsOfAFileThatTheUserEditedSinceToTheUser) {
 
 TEST_F(Rollback, SweepsWhatAKilledWriteLeftBesideTheSources) {
   kill_in(request.check, std::string("! grep -q 0.01 app || ") + kKillApply);
-  write("src/.k.cu.aBc123", read("src/k.cu").substr(0, 30));
-  write("src/.k.cu.mine12", "the user's own");
+  write("src/.k.cu.kernelift-aBc123", read("src/k.cu").substr(0, 30));
+  write("src/.k.cu.kernelift-mine12", "the user's own");
+  write("src/.k.cu.backup", read("src/k.cu"));
   roll_back();
-  EXPECT_FALSE(std::filesystem::exists(root / "src/.k.cu.aBc123"));
-  EXPECT_TRUE(std::filesystem::exists(root / "src/.k.cu.mine12"));
+  EXPECT_FALSE(std::filesystem::exists(root / "src/.k.cu.kernelift-aBc123"));
+  EXPECT_TRUE(std::filesystem::exists(root / "src/.k.cu.kernelift-mine12"));
+  EXPECT_TRUE(std::filesystem::exists(root / "src/.k.cu.backup")) << "a copy of it that is the user's";
 }
 
 TEST_F(Rollback, UndoesAKeptPatchInTheProgramsToo) {

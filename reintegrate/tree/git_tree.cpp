@@ -119,6 +119,15 @@ Result<GitTree> GitTree::inspect(const fs::path& top, const std::vector<fs::path
   if (!files.empty() && !dirty.empty())
     return refused(dirty.substr(3, dirty.find('\0') - 3) +
                    " has uncommitted changes, and the patch would touch it: commit or stash them first");
+  // Of what git was told not to look at, it says nothing.
+  question = {"ls-files", "-v", "-z", "--"};
+  for (auto& file : files) question.push_back(file.string());
+  KERNELIFT_ASSIGN(std::string tags, ask(tree.top_, question));
+  for (size_t at = 0, end; !files.empty() && (end = tags.find('\0', at)) != tags.npos; at = end + 1)
+    if (tags[at] != 'H')
+      return refused(tags.substr(at + 2, end - at - 2) +
+                     " may have changes that git does not see (skip-worktree or assume-unchanged), and the patch would "
+                     "touch it: `git update-index --no-skip-worktree --no-assume-unchanged` on it first");
   KERNELIFT_ASSIGN(fs::path git_folder, tree.git_folder());
   for (auto [name, what] : {std::pair{"MERGE_HEAD", "merge"},
                             {"rebase-merge", "rebase"},

@@ -318,17 +318,16 @@ void PatchJournal::touch_all() const {
     if (!entry.created) set_time(entry.path, newest.tv_sec, newest.tv_nsec);
 }
 
-/// What write_atomically() leaves when it is killed: ".k.cu.x1Y2z3" beside k.cu, with the beginning of either text.
+/// What write_atomically() leaves when it is killed, with the beginning of either text.
 void PatchJournal::remove_temporaries() const {
-  constexpr size_t kRandomLetters = 7;  // With the dot before them.
   std::error_code code;
   for (auto& entry : entries_) {
-    const std::string prefix = "." + entry.path.filename().string() + ".";
+    const std::string prefix = "." + entry.path.filename().string() + kTemporaryMark;
     auto original = read_text(entry.original), patched = read_text(entry.patched);
     std::vector<fs::path> found;
     for (fs::directory_iterator at(entry.path.parent_path(), code), end; !code && at != end; at.increment(code)) {
       std::string name = at->path().filename();
-      if (!name.starts_with(prefix) || name.size() != prefix.size() - 1 + kRandomLetters) continue;
+      if (!name.starts_with(prefix) || name.size() != prefix.size() + kTemporaryLetters) continue;
       auto text = read_text(at->path());
       if (text.ok() &&
           ((original.ok() && original->starts_with(*text)) || (patched.ok() && patched->starts_with(*text))))

@@ -255,6 +255,8 @@ class LaunchEditor {
       return refused(what + " is not where the scan found it: " + site_.range.file +
                      " has changed since; run `kernelift scan` again");
     KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
+    if (!guard_.empty() && (where.begin < site_.range.begin || where.end > site_.range.end))
+      return refused(what + " is written before the launch, where it is not known yet whether " + guard_.text());
     if (!guard_.empty()) {
       KERNELIFT_ASSIGN(std::string condition, asked(what));
       const std::string& before = as_spelled(piece);
