@@ -45,7 +45,7 @@ struct ApplyRequest : KernelChange {
 };
 
 /// What a patched launch of the candidate with these figures has to ask.
-LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures,
+LaunchGuard guard_of(const ApplyRequest& request, const Mep& mep, const Candidate& candidate, const Verdict& figures,
                      const std::optional<Expression>& where = {});
 
 /// An Error means that nothing was patched: the patch was refused, or the application itself does not build or pass its

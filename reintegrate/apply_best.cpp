@@ -298,7 +298,7 @@ class CandidateTrials {
     const Candidate candidate = variant.candidate();
     auto planned = plan_patch({r.mep, r.original, candidate, r.scan ? &*r.scan : nullptr, r.root,
                                r.embedded ? &*r.embedded : nullptr,
-                               guard_of(r, candidate, variant.trial.figures(), variant.where()), r.repositories,
+                               guard_of(r, r.mep, candidate, variant.trial.figures(), variant.where()), r.repositories,
                                settled_sizes(candidate, variant.trial.figures())});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());

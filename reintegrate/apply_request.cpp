@@ -42,9 +42,9 @@ bool profile_line_is_ambiguous(const std::string& key, const ScanIndex& scan,
   return definitions.size() > 1 && (units.size() > 1 || units.contains(""));
 }
 
-LaunchGuard guard_of(const ApplyRequest& request, const Candidate& candidate, const Verdict& figures,
+LaunchGuard guard_of(const ApplyRequest& request, const Mep& mep, const Candidate& candidate, const Verdict& figures,
                      const std::optional<Expression>& where) {
-  const LaunchGuard guard = request.guards ? guard_of(candidate, figures) : LaunchGuard();
+  const LaunchGuard guard = request.guards ? guard_of(candidate, figures, mep) : LaunchGuard();
   return where ? guard.with(Premise::holds(*where)) : guard;
 }
 

@@ -467,14 +467,28 @@ TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
   candidate.steps[0].premises = {Premise::aligned("x", 8), Premise::aligned("y", 16), Premise::no_overlap({"x", "y"}),
                                  Premise::holds("n > 3"_e, 7)};
   Verdict figures;
-  EXPECT_EQ(guard_of(candidate, figures).text(), "x is a multiple of 8 bytes and y is a multiple of 16 bytes");
+  Mep mep;
+  EXPECT_EQ(guard_of(candidate, figures, mep).text(), "x is a multiple of 8 bytes and y is a multiple of 16 bytes")
+      << "n is no parameter";
+  mep.parameters = {{"n", "int", "", false, "int"}};
+  EXPECT_EQ(guard_of(candidate, figures, mep).text(),
+            "x is a multiple of 8 bytes and y is a multiple of 16 bytes and n > 3");
+  candidate.steps[0].premises = {Premise::holds("blockDim.x % 32 == 0"_e)};
+  EXPECT_EQ(guard_of(candidate, figures, mep).text(), "blockDim.x % 32 == 0");
+  mep.launches.resize(1), mep.launches[0].block[0] = "B"_e;
+  mep.constants["B"] = 64;
+  EXPECT_TRUE(guard_of(candidate, figures, mep).empty()) << "so it is at every launch";
+  mep.launches.push_back(mep.launches[0]), mep.launches[1].block[0] = "threads"_e;
+  EXPECT_EQ(guard_of(candidate, figures, mep).text(), "blockDim.x % 32 == 0");
+  candidate.steps[0].premises = {Premise::aligned("x", 8), Premise::aligned("y", 16), Premise::no_overlap({"x", "y"}),
+                                 Premise::holds("n > 3"_e, 7)};
   figures.other_sizes.emplace();
   figures.other_sizes->premise = "n % 4 == 0"_e;
   figures.other_sizes->assumptions = {Premise::aligned("x", 16), Premise::no_overlap({"x"})};
-  const LaunchGuard guard = guard_of(candidate, figures);
+  const LaunchGuard guard = guard_of(candidate, figures, mep);
   EXPECT_EQ(guard.text(), "n % 4 == 0 and x is a multiple of 16 bytes and y is a multiple of 16 bytes");
   EXPECT_EQ(guard.cpp({{"n", "m"}, {"x", "p"}, {"y", "q"}}), "((m % 4 == 0) && (p % 16 == 0) && (q % 16 == 0))");
-  EXPECT_TRUE(guard_of({}, {}).empty());
+  EXPECT_TRUE(guard_of({}, {}, mep).empty());
 }
 
 TEST(LaunchEdit, RefusesALaunchThatServesSeveralKernels) {

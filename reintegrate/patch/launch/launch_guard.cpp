@@ -48,7 +48,32 @@ std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& chang
          "', which it changes, is one constant for all launches (--no-guards patches it all the same)";
 }
 
-LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures) {
+namespace {
+
+std::set<std::string> integer_parameters(const Mep& mep) {
+  std::set<std::string> names;
+  for (auto& parameter : mep.parameters)
+    if (parameter.is_integer()) names.insert(parameter.name);
+  return names;
+}
+
+/// Of a condition on blocks: every launch that is known has constant ones for which it holds.
+bool holds_everywhere(const Premise& premise, const Mep& mep) {
+  const auto sites = mep.all_launches();
+  return !sites.empty() && std::ranges::all_of(sites, [&](const LaunchSite* site) {
+    Bindings known = mep.named_values();
+    for (int axis = 0; axis < 3; ++axis)
+      if (auto& block = site->block[axis])
+        if (auto value = block->evaluate(mep.named_values()); value.ok())
+          known[std::string("blockDim.") + "xyz"[axis]] = *value;
+    auto holds = premise.condition.evaluate(known);
+    return holds.ok() && *holds != 0;
+  });
+}
+
+}  // namespace
+
+LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const Mep& mep) {
   std::vector<Premise> premises;
   if (auto& sizes = figures.other_sizes; sizes && sizes->premise) premises.push_back(Premise::holds(*sizes->premise));
   std::map<std::string, uint64_t> aligned;
@@ -62,7 +87,15 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures) {
   if (figures.other_sizes) take(figures.other_sizes->assumptions);
   for (auto& step : candidate.steps) take(step.premises);
   for (auto& [argument, bytes] : aligned) premises.push_back(Premise::aligned(argument, bytes));
-  return LaunchGuard(std::move(premises));
+  LaunchGuard guard(std::move(premises));
+  if (auto& sizes = figures.other_sizes; sizes && (sizes->known == OtherSizes::Known::Proven || sizes->premise))
+    return guard;
+  for (auto& step : candidate.steps)
+    for (auto& premise : step.premises)
+      if (premise.kind == Premise::Kind::Holds && premise.askable(integer_parameters(mep)) &&
+          !holds_everywhere(premise, mep))
+        guard = guard.with(premise);
+  return guard;
 }
 
 }  // namespace kernelift::reintegrate

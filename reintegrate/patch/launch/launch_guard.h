@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/candidate/candidate.h"
+#include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 
 namespace kernelift::reintegrate {
@@ -34,7 +35,8 @@ class LaunchGuard {
 std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& changed);
 
 /// What is known of a candidate: the premise of its comparison for all sizes, and the alignments that this or one of
-/// its steps takes for granted.
-LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures);
+/// its steps takes for granted. Without a proof also what its steps take for granted and a launch can ask, unless it
+/// holds wherever `mep` knows the kernel to be launched.
+LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const Mep& mep);
 
 }  // namespace kernelift::reintegrate
