@@ -152,10 +152,10 @@ std::vector<size_t> LengthBounds::find_all(const std::vector<MemoryEntry>& entri
     auto wants = wanted(memory);
     if (!wants) continue;
     auto made = question(memory, entry.instance, {}, *wants);
-    auto* wanted = std::get_if<LengthQuestion>(&made);
-    if (!wanted) continue;  // find() says why.
-    for (auto& region : wanted->regions) bytes += region.bytes.size();
-    questions.push_back(std::move(*wanted)), asked.push_back({entry, std::move(*wants)});
+    auto* one = std::get_if<LengthQuestion>(&made);
+    if (!one) continue;  // find() says why.
+    for (auto& region : one->regions) bytes += region.bytes.size();
+    questions.push_back(std::move(*one)), asked.push_back({entry, std::move(*wants)});
     if (bytes > kMostBytes) ask();
   }
   ask();
