@@ -7,7 +7,7 @@
 // The times of the interim looks are fixed in advance, because stopping at a lucky moment would turn noise into a gain.
 // A patch that gains nothing may pass in one of forty trials (2.5 %). After six pairs a trial ends if each run with the
 // patch was faster than each without: of twelve equal runs in any order that comes about once in 924 times, and since
-// the builds take turns, a drift separates them no more often. The looks at 10, 20, 40, … pairs may use up a
+// the builds alternate, a drift separates them no more often. The looks at 10, 20, 40, … pairs may use up a
 // probability of 0.001 each, so only a plain gain ends a trial early; the last look, at as many pairs as the time
 // allows, has the rest (the sum bounds the error however the looks are correlated). The number of pairs that the time
 // allows is computed from the duration of whole pairs, which does not depend on which build is faster. Looks that only

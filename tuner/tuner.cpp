@@ -420,7 +420,7 @@ Status Tuning::rehearse() {
 Status Tuning::confirm_finalists() {
   evaluator_.abandon();
   KERNELIFT_TRY(collect_left_over());
-  const size_t confirmed_before = confirmed_;
+  const size_t earlier = confirmed_;
   ConfirmCost cost = evaluator_.confirm_cost();
   double once = cost.once + cost.first;
   std::vector<const RunTrial*> waiting = finalists_.waiting();
@@ -453,7 +453,7 @@ Status Tuning::confirm_finalists() {
   auto seems_better = [&](auto* trial) {
     return !best || !best->confirmed || trial->verdict.speedup_low() > best->figures().speedup_low();
   };
-  if (confirmed_ > confirmed_before || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better))
+  if (confirmed_ > earlier || interrupted() || std::none_of(waiting.begin(), waiting.end(), seems_better))
     return done();
   const std::string late = evaluator_.why_late();
   const std::string why =

@@ -50,4 +50,10 @@ LaunchSite over_arguments(LaunchSite site, const Mep& mep) {
   }
 }
 
+std::optional<int64_t> constant_block(const LaunchSite& site, int axis, const Bindings& constants) {
+  if (!site.block[axis]) return std::nullopt;
+  auto value = site.block[axis]->evaluate(constants);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
 }  // namespace kernelift

@@ -1,5 +1,7 @@
 // What a candidate's launch expressions are evaluated with.
 #pragma once
+#include <optional>
+
 #include "core/model/mep.h"
 
 namespace kernelift {
@@ -10,5 +12,8 @@ Bindings with_arguments(const Mep& mep, const MepInstance& instance, Bindings va
 /// The site with a variable in the place of what is passed as an integer argument and computed from variables that are
 /// not: `k<<<(B * T + 255) / 256, 256>>>(x, B * T)` launches (argument.a1 + 255) / 256 blocks.
 LaunchSite over_arguments(LaunchSite site, const Mep& mep);
+
+/// The site's block along an axis, if `constants` determine it.
+std::optional<int64_t> constant_block(const LaunchSite& site, int axis, const Bindings& constants);
 
 }  // namespace kernelift

@@ -35,11 +35,11 @@ class PointerValues : public DynamicRecursiveASTVisitor {
     auto* reference =
         op->getOpcode() == UO_AddrOf ? llvm::dyn_cast<DeclRefExpr>(op->getSubExpr()->IgnoreParenImpCasts()) : nullptr;
     auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-    if (variable) given_away.insert(variable);
+    if (variable) address_taken.insert(variable);
     return true;
   }
   std::map<const VarDecl*, std::vector<Expr*>> values;
-  std::set<const VarDecl*> given_away;  ///< Whoever has their address may assign them, too.
+  std::set<const VarDecl*> address_taken;  ///< Whoever has their address may assign them, too.
 };
 
 /// Every __global__ function named in an expression, through local pointers to kernels.
@@ -53,7 +53,7 @@ class KernelNames : public DynamicRecursiveASTVisitor {
     const auto assigned = pointers_.values.find(variable);
     const bool is_assigned = assigned != pointers_.values.end();
     if (may_hold_a_kernel(variable->getType()))
-      others |= llvm::isa<ParmVarDecl>(variable) || pointers_.given_away.contains(variable) ||
+      others |= llvm::isa<ParmVarDecl>(variable) || pointers_.address_taken.contains(variable) ||
                 (variable->hasGlobalStorage() && !variable->getType().isConstQualified()) ||
                 (!variable->getInit() && !is_assigned);
     if (variable->getInit()) TraverseStmt(const_cast<Expr*>(variable->getInit()));

@@ -11,6 +11,7 @@
 
 #include "core/base/processor_time.h"
 #include "core/model/kernel_key.h"
+#include "core/model/launch_values.h"
 #include "sandbox/evaluate/passed_twice.h"
 
 namespace kernelift::sandbox {
@@ -136,15 +137,10 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   return rank(answer.kind) > rank(than.kind);
 }
 
-/// A launch's block along an axis, if it is always the same.
-std::optional<int64_t> constant_block(const LaunchSite& site, int axis, const Bindings& constants) {
-  auto says = site.block[axis] ? site.block[axis]->evaluate(constants) : Result<int64_t>(usage_error(""));
-  return says.ok() ? std::optional(*says) : std::nullopt;
-}
-
 /// That a launch has one of these blocks, which alone are compared; nullopt: every launch site's block is one of them.
 std::optional<Expression> has_block_of(const std::set<Dim3>& blocks, const Mep& mep) {
   using Op = Expression::Op;
+  const Bindings constants = mep.named_values();
   bool asks = false, asks_axis[3] = {};
   for (int axis = 0; axis < 3; ++axis)
     for (auto& block : blocks) asks_axis[axis] |= along(block, axis) != along(*blocks.begin(), axis);
@@ -152,7 +148,7 @@ std::optional<Expression> has_block_of(const std::set<Dim3>& blocks, const Mep& 
     Dim3 block;
     bool constant = true;
     for (int axis = 0; axis < 3; ++axis) {
-      const auto says = constant_block(*site, axis, mep.named_values());
+      const auto says = constant_block(*site, axis, constants);
       constant &= says.has_value();
       asks_axis[axis] |= !says || *says != along(*blocks.begin(), axis);
       along(block, axis) = static_cast<uint32_t>(says.value_or(0));

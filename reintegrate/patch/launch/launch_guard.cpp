@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/model/launch_values.h"
+
 namespace kernelift::reintegrate {
 
 LaunchGuard LaunchGuard::with(Premise premise) const {
@@ -60,12 +62,12 @@ std::set<std::string> integer_parameters(const Mep& mep) {
 /// Of a condition on blocks: every launch that is known has constant ones for which it holds.
 bool holds_everywhere(const Premise& premise, const Mep& mep) {
   const auto sites = mep.all_launches();
+  const Bindings constants = mep.named_values();
   return !sites.empty() && std::ranges::all_of(sites, [&](const LaunchSite* site) {
-    Bindings known = mep.named_values();
+    Bindings known = constants;
     for (int axis = 0; axis < 3; ++axis)
-      if (auto& block = site->block[axis])
-        if (auto value = block->evaluate(mep.named_values()); value.ok())
-          known[std::string("blockDim.") + "xyz"[axis]] = *value;
+      if (auto threads = constant_block(*site, axis, constants))
+        known[std::string("blockDim.") + "xyz"[axis]] = *threads;
     auto holds = premise.condition.evaluate(known);
     return holds.ok() && *holds != 0;
   });
@@ -90,10 +92,10 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
   LaunchGuard guard(std::move(premises));
   if (auto& sizes = figures.other_sizes; sizes && (sizes->known == OtherSizes::Known::Proven || sizes->premise))
     return guard;
+  const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)
     for (auto& premise : step.premises)
-      if (premise.kind == Premise::Kind::Holds && premise.askable(integer_parameters(mep)) &&
-          !holds_everywhere(premise, mep))
+      if (premise.kind == Premise::Kind::Holds && premise.askable(numbers) && !holds_everywhere(premise, mep))
         guard = guard.with(premise);
   return guard;
 }

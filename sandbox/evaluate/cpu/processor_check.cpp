@@ -251,11 +251,11 @@ std::vector<LengthAnswer> ProcessorCheck::length_bounds(const std::vector<Length
   return answers;
 }
 
-std::pair<ProcessorCheck::Held, ProcessorCheck::Runner*> ProcessorCheck::hold_any(std::vector<Runner>& runners,
-                                                                                  std::optional<Deadline> until) {
-  for (auto& runner : runners)
+std::pair<ProcessorCheck::Held, ProcessorCheck::Runner*> ProcessorCheck::hold_for_bounds(
+    std::optional<Deadline> until) {
+  for (auto& runner : bounds_)
     if (Held held(runner.busy, std::try_to_lock); held) return {std::move(held), &runner};
-  Runner& one = runners[turn_++ % runners.size()];
+  Runner& one = bounds_[turn_++ % bounds_.size()];
   return {hold(one, until), &one};
 }
 
@@ -265,7 +265,7 @@ LengthAnswer ProcessorCheck::answer(const LengthQuestion& question) {
   LengthQuestion timeless = question;
   timeless.deadline.reset(), timeless.era = SharedEra::kAlways;
   const Hash key = hash_text(encoded(timeless));
-  const auto [held, runner] = hold_any(bounds_, question.deadline);
+  const auto [held, runner] = hold_for_bounds(question.deadline);
   if (!held) return answer.why_not = "there was no time left", answer.later = true, answer;
   {
     std::lock_guard lock(mutex_);

@@ -81,8 +81,8 @@ class ProcessorCheck {
   using Held = std::unique_lock<std::timed_mutex>;
   /// Not held: it was busy until then.
   static Held hold(Runner& runner, std::optional<Deadline> until);
-  /// One of them, a free one if there is any.
-  std::pair<Held, Runner*> hold_any(std::vector<Runner>& runners, std::optional<Deadline> until);
+  /// One of bounds_, a free one if there is any.
+  std::pair<Held, Runner*> hold_for_bounds(std::optional<Deadline> until);
   LengthAnswer answer(const LengthQuestion& question);
   /// Makes it alive. EXPECTS: the caller holds it.
   Status ready(Runner& runner);

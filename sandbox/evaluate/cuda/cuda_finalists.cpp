@@ -1,7 +1,6 @@
 // The CudaEvaluator's finalists: confirmed, with what else is asked of them.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
