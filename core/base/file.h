@@ -26,10 +26,10 @@ Status replace_file(const std::filesystem::path& path, const std::function<Statu
 
 /// The same with the given bytes; file and folder are fsynced.
 Status write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+Status write_atomically(const std::filesystem::path& path, std::string_view text);
 /// Until then the bytes are in ".NAME.kernelift-x1Y2z3" beside it: nobody else's, whatever it holds.
 inline constexpr const char* kTemporaryMark = ".kernelift-";
 inline constexpr size_t kTemporaryLetters = 6;  ///< Random ones behind that.
-Status write_atomically(const std::filesystem::path& path, std::string_view text);
 
 /// A folder that is removed with this object.
 class TemporaryFolder {

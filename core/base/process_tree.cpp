@@ -226,7 +226,16 @@ void ProcessTree::hand_on(int signal) const {
   ::kill(cell_->supervisor, SIGCHLD);  // It sleeps until there is one.
 }
 
-bool ProcessTree::kill() const { return !cell_ || cell_->supervisor == 0 || kill_descendants(cell_->supervisor, true); }
+bool ProcessTree::kill() const {
+  if (!cell_ || cell_->supervisor == 0) return true;
+  // The supervisor asks them, not this process: had it not been told, it would end with the command, and the others
+  // would be found under it no more.
+  hand_on(SIGTERM);
+  signal(SIGCONT);  // A stopped process would not notice.
+  for (const auto until = Clock::now() + kToTidyUp; Clock::now() < until; usleep(kPause))
+    if (descendants(cell_->supervisor).empty()) return true;
+  return kill_descendants(cell_->supervisor);
+}
 
 bool kill_descendants(pid_t of, bool ask_first) {
   const auto begun = Clock::now();

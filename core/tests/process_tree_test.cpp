@@ -105,6 +105,28 @@ TEST_F(Tree, IsKilledAsAWhole) {
   EXPECT_TRUE(none_runs());
 }
 
+TEST_F(Tree, IsKilledWithThoseThatOutliveTheCommandAndIgnoreSigterm) {
+  ProcessTree tree;
+  ProcessOptions run = options();
+  run.prepare = tree.prepare();
+  bool begun = false, killed = false, left = true;
+  std::thread killer([&] {
+    begun = within_seconds(20, [&] { return runs("command") && runs("stubborn"); });
+    killed = tree.kill(), left = runs("stubborn");
+  });
+  auto ran = run_process({"/bin/sh", "-c",
+                          "setsid sh -c 'trap \"\" TERM; echo $$ > stubborn; exec sleep 1000' & echo $$ > command; "
+                          "sleep 1000; sleep 1000"},
+                         run);
+  killer.join();
+  EXPECT_TRUE(begun);
+  ASSERT_TRUE(ran.ok());
+  EXPECT_EQ(ran->signal, SIGTERM);
+  EXPECT_TRUE(killed);
+  EXPECT_FALSE(left);
+  if (left) kill(process("stubborn"), SIGKILL);
+}
+
 TEST_F(Tree, HandsASignalOnToAllOfItAndLeavesNothingBehind) {
   ProcessTree tree;
   ProcessOptions run = options();

@@ -34,6 +34,8 @@ ScanIndex sample() {
   site.through_macro = true;
   site.kernel_range = {"/app/a.cu", 101, 102, 8, 8}, site.unrepeatable_arguments = {0};
   index.launches.push_back(site);
+  index.pointers.push_back({{"0a1b2c3d"}, {"/app/a.cu", 130, 131, 9, 9}});
+  index.settings.push_back({{"ffffffff"}, {"/app/b.cu", 10, 60, 3, 4}});
   index.knobs.push_back({"BLOCK", 256, {"/app/a.cu", 1, 4, 1, 1}, true, true, false, {"0a1b2c3d"}});
   return index;
 }

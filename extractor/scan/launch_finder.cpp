@@ -129,7 +129,11 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     auto name = callee->getName();
     for (llvm::StringRef question : {"cudaFunc", "cudaOccupancy", "hipFunc", "hipOccupancy"})
       if (name.starts_with(question))
-        for (auto* one : call->arguments()) kernels_in(one);
+        for (auto* one : call->arguments()) {
+          auto kernels = kernels_in(one);
+          if (needs_setting(call))
+            for (auto* kernel : kernels) add_setting(kernel, call);
+        }
     bool plain = name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel" || name == "hipLaunchKernel" ||
                  name == "hipLaunchCooperativeKernel";
     bool extended = name == "cudaLaunchKernelEx" || name == "cudaLaunchKernelExC";
@@ -153,6 +157,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
 
   std::map<std::pair<std::string, uint64_t>, FoundLaunch> sites;
+  std::vector<FoundPointer> settings;
 
   /// The mentions of kernels that were not followed to a launch, in the order of the text.
   std::vector<FoundPointer> pointers() const {
@@ -171,6 +176,20 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   static const Expr* argument(const CallExpr* call, unsigned index) {
     if (index >= call->getNumArgs() || llvm::isa<CXXDefaultArgExpr>(call->getArg(index))) return nullptr;
     return call->getArg(index);
+  }
+  /// Whether the call changes what a launch may ask for, not only how fast it is.
+  bool needs_setting(const CallExpr* call) const {
+    auto name = call->getDirectCallee()->getName();
+    if (name != "cudaFuncSetAttribute" && name != "hipFuncSetAttribute") return false;
+    constexpr int kCarveout = 9;  // cudaFuncAttributePreferredSharedMemoryCarveout, and HIP's.
+    clang::Expr::EvalResult which;
+    return call->getNumArgs() < 2 || !call->getArg(1)->EvaluateAsInt(which, unit_.context) ||
+           which.Val.getInt() != kCarveout;
+  }
+  void add_setting(const FunctionDecl* kernel, const CallExpr* call) {
+    auto extent = unit_.extent(call->getSourceRange());
+    if (extent && unit_.is_user(extent->first.file))
+      settings.push_back({kernel, unit_.range(extent->first.file, extent->first.offset, extent->second)});
   }
   std::vector<const FunctionDecl*> kernels_in(const Expr* e) {
     KernelNames names(*pointers_);
@@ -349,7 +368,7 @@ FoundLaunches find_launches(const ParsedUnit& unit, const SourceItems& items) {
   LaunchVisitor visitor(unit);
   for (auto& item : items.all())
     for (auto* declaration : item.declarations) visitor.TraverseDecl(const_cast<Decl*>(declaration));
-  FoundLaunches all{{}, visitor.pointers()};
+  FoundLaunches all{{}, visitor.pointers(), std::move(visitor.settings)};
   for (auto& [place, found] : visitor.sites) all.launches.push_back(std::move(found));
   return all;
 }

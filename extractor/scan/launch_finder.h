@@ -25,7 +25,7 @@ struct FoundPointer {
 
 struct FoundLaunches {
   std::vector<FoundLaunch> launches;
-  std::vector<FoundPointer> pointers;
+  std::vector<FoundPointer> pointers, settings;  ///< As in ScanIndex.
 };
 
 FoundLaunches find_launches(const ParsedUnit& unit, const SourceItems& items);

@@ -39,7 +39,7 @@ std::string label_of(const ParsedUnit& unit, const clang::FunctionDecl* function
 void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
   SourceItems items(unit);
   auto kernels = find_kernels(unit, items);
-  auto [launches, pointers] = find_launches(unit, items);
+  auto [launches, pointers, settings] = find_launches(unit, items);
   std::vector<KernelClosure> closures;
   for (size_t i = 0; i < kernels.size(); ++i) {
     closures.push_back({i, close_over(unit, items, kernels[i].function)});
@@ -55,6 +55,7 @@ void scan_unit(const ParsedUnit& unit, ScanIndex& into) {
   }
   into.calls = find_calls(unit, items, label);
   for (auto& pointer : pointers) into.pointers.push_back({{label(pointer.kernel)}, pointer.range});
+  for (auto& setting : settings) into.settings.push_back({{label(setting.kernel)}, setting.range});
   for (auto& kernel : kernels) into.kernels.push_back(std::move(kernel.kernel));
 }
 
@@ -246,11 +247,7 @@ class Merger {
       else unite(index_.launches[at->second].kernels, site.kernels);
     }
     std::move(found.calls.begin(), found.calls.end(), std::back_inserter(index_.calls));
-    for (auto& pointer : found.pointers) {
-      auto [at, fresh] = pointers_.try_emplace({pointer.range.file, pointer.range.begin}, index_.pointers.size());
-      if (fresh) index_.pointers.push_back(std::move(pointer));
-      else unite(index_.pointers[at->second].kernels, pointer.kernels);
-    }
+    add_mentions(found.pointers, pointers_, index_.pointers), add_mentions(found.settings, settings_, index_.settings);
     for (auto& knob : found.knobs) {
       auto [at, fresh] = knobs_.try_emplace({knob.value_range.file, knob.value_range.begin, knob.name, knob.value},
                                             index_.knobs.size());
@@ -285,12 +282,21 @@ class Merger {
       labels = all;
     };
     for (auto& site : index_.launches) resolve(site.kernels);
-    for (auto& pointer : index_.pointers) resolve(pointer.kernels);
+    for (auto* mentions : {&index_.pointers, &index_.settings})
+      for (auto& one : *mentions) resolve(one.kernels);
     for (auto& knob : index_.knobs) resolve(knob.kernels);
     std::erase_if(index_.knobs, [](const Knob& knob) { return knob.kernels.empty(); });
   }
 
  private:
+  using Places = std::map<std::pair<std::string, uint64_t>, size_t>;
+  static void add_mentions(std::vector<KernelPointer>& found, Places& places, std::vector<KernelPointer>& all) {
+    for (auto& one : found) {
+      auto [at, fresh] = places.try_emplace({one.range.file, one.range.begin}, all.size());
+      if (fresh) all.push_back(std::move(one));
+      else unite(all[at->second].kernels, one.kernels);
+    }
+  }
   /// A file may be compiled twice, with different flags. A kernel's unit is looked up by its file, and the first match
   /// is used, so a unit in which kernels were found is placed before one without.
   void add_unit(ScannedUnit&& unit, bool has_kernels) {
@@ -308,7 +314,7 @@ class Merger {
   ScanIndex& index_;
   std::map<std::string, size_t> by_label_;
   std::vector<bool> launched_, has_kernels_;
-  std::map<std::pair<std::string, uint64_t>, size_t> sites_, pointers_;
+  Places sites_, pointers_, settings_;
   std::map<std::tuple<std::string, uint64_t, std::string, int64_t>, size_t> knobs_;
 };
 

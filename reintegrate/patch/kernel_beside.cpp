@@ -58,9 +58,14 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
   const std::string name = own_name(mep.kernel_name);
   const SourceRange& where = kernel.definition;
   if (kernel.through_macro) return refused("a macro writes the definition of '" + name + "'");
-  for (auto& other : scan.kernels)
+  for (auto& other : scan.kernels) {
     if (own_name(other.name) == name && (other.definition.file != where.file || other.definition.begin != where.begin))
       return refused("there are several kernels of the name '" + name + "', between which a launch cannot choose");
+    for (auto& setting : scan.settings)
+      if (own_name(other.name) == name && std::ranges::find(setting.kernels, other.id) != setting.kernels.end())
+        return refused(setting.range.file + ":" + std::to_string(setting.range.line) + " sets an attribute of '" +
+                       name + "' that a kernel beside it would not have");
+  }
   if (where.end > file.text.size() || where.begin >= where.end || where.line == 0 ||
       where.end_line > file.lines.size() || where.end_line < where.line)
     return refused("the definition of '" + name + "' is not where the scan found it");

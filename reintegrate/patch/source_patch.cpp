@@ -25,6 +25,7 @@
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/launch/argument_edit.h"
 #include "reintegrate/patch/launch/launch_definitions.h"
+#include "reintegrate/patch/launch/unseen_launches.h"
 #include "reintegrate/patch/macro_scope.h"
 #include "reintegrate/patch/patch_draft.h"
 #include "reintegrate/patch/shared_knobs.h"
@@ -317,8 +318,9 @@ class Planner {
 
   Status edit_launches(const Bindings& changed) {
     if (!beside_.empty()) return choose_at_launches(changed);
+    KERNELIFT_ASSIGN(bool geometry_changes, changes_geometry());
+    KERNELIFT_TRY(check_unseen_launches(q_, family_, geometry_changes, draft_));
     if (q_.candidate.launches.empty()) return done();
-    KERNELIFT_TRY(refuse_unseen_launches());
     bool any = false;
     for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
     // With another argument the kernel is an instance of its own: the launches of the others stay.
@@ -421,19 +423,6 @@ class Planner {
       changes |= geometry != instance.geometry;
     }
     return changes;
-  }
-
-  /// A launch through a function pointer would keep the old geometry, which the patched kernel does not support.
-  Status refuse_unseen_launches() {
-    const ScannedKernel* mine = family_.kernel();
-    KERNELIFT_ASSIGN(bool changes, changes_geometry());
-    if (!mine || !changes) return done();
-    for (auto& pointer : q_.scan->pointers)
-      if (std::ranges::any_of(pointer.kernels, [&](auto& id) { return family_.contains(id); }))
-        return refused("the launch of '" + mep_.kernel_name + "' would change, but its address is taken at " +
-                       pointer.range.file + ":" + std::to_string(pointer.range.line) +
-                       ", and it is not known which launches use that pointer");
-    return done();
   }
 
   Status edit_site(const LaunchSite& site, const Bindings& changed, bool& any) {

@@ -138,6 +138,14 @@ TEST_F(InterruptedCommit, MovesNothingIfTheUserHasSwitchedToAnotherBranch) {
   EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git rev-parse HEAD"), before);
 }
 
+TEST_F(InterruptedCommit, MovesNothingIfTheUserHasCommittedToTheBranchThatThePatchWasMadeOn) {
+  shell("echo more > more && git add more && git commit -qm more");
+  const std::string before = shell("git branch --show-current; git status --porcelain; git rev-parse HEAD");
+  EXPECT_EQ(recover().left.size(), 1u);
+  EXPECT_EQ(shell("git branch --show-current; git status --porcelain; git rev-parse HEAD"), before)
+      << "the user's commit would seem taken back";
+}
+
 TEST_F(InterruptedCommit, LeavesABranchAloneToWhichTheUserHasCommitted) {
   shell(
       "git checkout -q -- src/k.cu && git switch -q kernelift/sleepy-1 && echo more > more && git add more && git "

@@ -117,6 +117,19 @@ TEST_F(Git, RestoresTheIndexIfHeadCannotMove) {
       << "the user's next commit would include the patch";
 }
 
+TEST_F(Git, MovesToNoBranchThatLacksWhatTheUserHasCommittedMeanwhile) {
+  make_git();
+  auto tree = inspect();
+  shell("sed -i s/0.05/0.01/ src/k.cu");
+  auto commit = tree->commit_files({root / "src/k.cu"}, "Tune\n", root / "out");
+  ASSERT_TRUE(commit.ok()) << commit.error().message;
+  shell("echo more > more && git add more && git commit -qm more");
+  Status switched = tree->switch_to("tuned", *commit, {root / "src/k.cu"});
+  ASSERT_FALSE(switched.ok());
+  EXPECT_NE(switched.error().message.find("has moved on"), std::string::npos) << switched.error().message;
+  EXPECT_EQ(shell("git branch --format='%(refname:short)'; git diff --cached --name-only"), "main\n");
+}
+
 TEST_F(Git, CommitsForAUserWithoutAnIdentity) {
   make_git();
   shell("git config --unset user.name; git config --unset user.email; git config user.useConfigOnly true");

@@ -63,6 +63,15 @@ TEST(KernelBeside, HasTheCandidatesTextAndDeclaresACopyOfTheOriginals) {
   EXPECT_TRUE(made->added.empty());
 }
 
+TEST(KernelBeside, IsRefusedWhereTheApplicationSetsWhatTheOriginalMayBeLaunchedWith) {
+  Question q;
+  q.replace("  if (threadIdx.x < n) a", "  a");
+  q.scan.settings = {{{"1"}, {"host.cu", 0, 9, 12, 12}}};
+  EXPECT_EQ(q.refusal(), "host.cu:12 sets an attribute of 'k' that a kernel beside it would not have");
+  q.scan.settings[0].kernels = {"2"};
+  EXPECT_EQ(q.refusal(), "");
+}
+
 TEST(KernelBeside, LeavesWhatIsAddedAroundIt) {
   Question q;
   q.replace("__global__", "__device__ int helper();\n__global__");

@@ -1,6 +1,8 @@
 // From candidate to patch: what is edited, which bytes stay, and what is refused.
 #include "reintegrate/patch/source_patch.h"
 
+#include <gmock/gmock.h>
+
 #include "core/base/hash.h"
 #include "core/tests/expression_literal.h"
 #include "reintegrate/tests/application.h"
@@ -428,6 +430,18 @@ TEST_F(TemplatePatch, RefusesIfTheLaunchOfAnotherInstanceIsNotKnown) {
 TEST_F(TemplatePatch, RefusesIfTheLaunchOfAnotherInstanceIsWrittenByAMacro) {
   request.scan->launches[1].through_macro = true, request.scan->launches[1].block_range = {};
   EXPECT_NE(refusal().find("written by a macro"), std::string::npos);
+}
+
+TEST_F(TemplatePatch, ChangesNoGeometryIfCodeThatThisBuildLeavesOutLaunchesTheKernelToo) {
+  write("src/small.cu", "#ifdef SMALL\nvoid small(float* a) { sleepy<3><<<1, 32>>>(a); }\n#endif\n");
+  request.scan->units = {{"small.cu", (root / "src").string(), {}, {}}};
+  EXPECT_NE(refusal().find("src/small.cu:2 launches it too, in code that this build leaves out"), std::string::npos)
+      << refusal();
+  request.candidate.launches.clear();
+  candidate("1.0;", "1.0f;");
+  auto patch = plan();
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_THAT(patch->notes, testing::Contains(testing::HasSubstr("at src/small.cu:2 is in code that this build")));
 }
 
 TEST_F(TemplatePatch, RefusesToChangeALaunchIfTheKernelsAddressIsTaken) {

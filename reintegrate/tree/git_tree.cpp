@@ -189,11 +189,12 @@ GitHooks GitTree::hooks() const {
   return folder.ok() ? GitHooks(top_, top_ / trimmed(*folder)) : GitHooks();
 }
 
-Result<std::string> GitTree::stage(const std::vector<fs::path>& files, const fs::path& index) const {
+Result<std::string> GitTree::stage(const std::string& on, const std::vector<fs::path>& files,
+                                   const fs::path& index) const {
   std::error_code ignored;
   fs::remove(index, ignored);
   KERNELIFT_TRY([&]() -> Status {
-    auto read = ask(top_, {"read-tree", "HEAD"}, index);
+    auto read = ask(top_, {"read-tree", on}, index);
     return read.ok() ? done() : Status(read.error());
   }());
   for (auto& file : files) {
@@ -214,7 +215,7 @@ Status GitTree::try_hooks(const std::vector<fs::path>& files, const std::string&
                           const GitHooks& hooks) const {
   fs::path index = scratch / "index", text = scratch / "message";
   KERNELIFT_TRY(write_atomically(text, message));
-  KERNELIFT_ASSIGN(std::string tree, stage(files, index));
+  KERNELIFT_ASSIGN(std::string tree, stage("HEAD", files, index));
   KERNELIFT_TRY(hooks.run(index, text));
   // A hook may add its own changes to the commit. What was not built, checked and timed is not committed as such.
   KERNELIFT_ASSIGN(std::string then, ask(top_, {"write-tree"}, index));
@@ -229,16 +230,17 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
   fs::path index = scratch / "index", text = scratch / "message";
   std::error_code ignored;
   KERNELIFT_TRY(write_atomically(text, message));
-  KERNELIFT_ASSIGN(std::string tree, stage(files, index));
+  KERNELIFT_ASSIGN(std::string parent, commit_at("HEAD"));  // Once: whoever moves HEAD meanwhile loses nothing by it.
+  KERNELIFT_ASSIGN(std::string tree, stage(parent, files, index));
   if (hooks && !hooks->none()) {
     KERNELIFT_TRY(try_hooks(files, message, scratch, *hooks));
-    KERNELIFT_ASSIGN(std::string then, stage(files, index));
+    KERNELIFT_ASSIGN(std::string then, stage(parent, files, index));
     if (then != tree) return answer_is_no("the repository's hooks (" + hooks->names() + ") change the patched file");
   }
   Words words = identity(top_);
-  for (auto word : {"commit-tree", "-p", "HEAD", "-F"}) words.push_back(word);
-  words.push_back(text.string());
-  words.push_back(tree);
+  for (const std::string& word :
+       {std::string("commit-tree"), std::string("-p"), parent, std::string("-F"), text.string(), tree})
+    words.push_back(word);
   KERNELIFT_ASSIGN(std::string commit, ask(top_, words));
   fs::remove(index, ignored);
   return trimmed(commit);
@@ -248,6 +250,9 @@ Status GitTree::switch_to(const std::string& branch, const std::string& commit,
                           const std::vector<fs::path>& files) const {
   // Hours of proof are not to be lost to an editor that asks for git's state in this moment.
   KERNELIFT_TRY(wait_for_lock(top_, "index.lock", kLongWait));
+  if (!is_on_head(commit))
+    return refused("what is checked out in " + top_.string() + " has moved on from the commit that the patch (" +
+                   commit.substr(0, 10) + ") was made on");
   if (!branch_is_at(branch, commit)) KERNELIFT_TRY(create_branch(branch, commit));
   // Updates the user's index first, for the patched files only: a failure here leaves the new branch behind, but HEAD
   // unchanged.
@@ -294,8 +299,17 @@ Status GitTree::create_branch(const std::string& branch, const std::string& comm
 Result<std::string> GitTree::checked_out() const {
   KERNELIFT_ASSIGN(ProcessOutcome branch, git(top_, {"symbolic-ref", "-q", "--short", "HEAD"}));
   if (branch.ok()) return trimmed(branch.out);
-  KERNELIFT_ASSIGN(std::string commit, ask(top_, {"rev-parse", "--verify", "-q", "HEAD^{commit}"}));
+  return commit_at("HEAD");
+}
+
+Result<std::string> GitTree::commit_at(const std::string& name) const {
+  KERNELIFT_ASSIGN(std::string commit, ask(top_, {"rev-parse", "--verify", "-q", name + "^{commit}"}));
   return trimmed(commit);
+}
+
+bool GitTree::is_on_head(const std::string& commit) const {
+  auto head = commit_at("HEAD"), parent = commit_at(commit + "^");
+  return head.ok() && parent.ok() && *head == *parent;
 }
 
 bool GitTree::branch_holds(const std::string& branch, const std::string& commit) const {

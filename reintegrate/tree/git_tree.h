@@ -50,6 +50,7 @@ class GitTree {
   Status try_hooks(const std::vector<std::filesystem::path>& files, const std::string& message,
                    const std::filesystem::path& scratch, const GitHooks& hooks) const;
   /// Creates `branch` at `commit` and checks it out without writing the working tree. On failure the index is restored.
+  /// Refused unless `commit` is_on_head(): files that other commits changed would seem changed back.
   Status switch_to(const std::string& branch, const std::string& commit,
                    const std::vector<std::filesystem::path>& files) const;
   /// Takes back a switch_to() that had moved from `previous`: its branch goes, HEAD and the index are as before. A HEAD
@@ -60,6 +61,8 @@ class GitTree {
   bool wants_signatures() const;
   /// The branch or commit that is checked out now.
   Result<std::string> checked_out() const;
+  /// True if what is checked out is the commit that `commit` was made on.
+  bool is_on_head(const std::string& commit) const;
   bool branch_is_at(const std::string& branch, const std::string& commit) const;
   /// True if the branch points to `commit` or to a descendant of it.
   bool branch_holds(const std::string& branch, const std::string& commit) const;
@@ -70,8 +73,11 @@ class GitTree {
   GitHooks hooks() const;
 
  private:
-  /// Fills the temporary index with HEAD and `files`; the name of its tree.
-  Result<std::string> stage(const std::vector<std::filesystem::path>& files, const std::filesystem::path& index) const;
+  /// The hash of the commit that `name` stands for.
+  Result<std::string> commit_at(const std::string& name) const;
+  /// Fills the temporary index with the commit `on` and `files`; the name of its tree.
+  Result<std::string> stage(const std::string& on, const std::vector<std::filesystem::path>& files,
+                            const std::filesystem::path& index) const;
   Kind kind_ = Kind::None;
   std::filesystem::path top_;
   std::string head_;

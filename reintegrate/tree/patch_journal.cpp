@@ -461,7 +461,8 @@ Result<Restoration> PatchJournal::finish_commits() const {
     KERNELIFT_ASSIGN(std::string head, tree.checked_out());
     const bool held = tree.branch_holds(branch_, commit);
     if (head == branch_ && held) continue;
-    if ((previous.empty() || head == previous) && (!held || tree.branch_is_at(branch_, commit))) {
+    if ((previous.empty() || head == previous) && tree.is_on_head(commit) &&
+        (!held || tree.branch_is_at(branch_, commit))) {
       KERNELIFT_TRY(tree.switch_to(branch_, commit, files));
       continue;
     }

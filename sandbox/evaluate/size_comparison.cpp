@@ -355,6 +355,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   const bool in_time = worst.kind != Kind::NotKnown || thread_seconds() - begin < bounds.seconds;
   if (bounds.stop.stop_requested()) return worst;
   std::lock_guard lock(mutex_);
+  if (answers_.size() >= kMostAnswers) answers_.clear();  // What is asked again is asked soon, if at all.
   patience_ = in_time ? legality::Bounds().seconds : std::max(kLeastPatience, patience_ / 2);
   return answers_.insert_or_assign(key, Answered{std::move(worst), bounds.seconds, in_time}).first->second.answer;
 }

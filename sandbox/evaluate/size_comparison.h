@@ -43,6 +43,7 @@ class SizeComparison {
   SizePlan sizes_to_run(const Candidate& candidate, legality::Bounds bounds);
 
   static constexpr double kLeastPatience = 0.4;  ///< Seconds of processor time.
+  static constexpr size_t kMostAnswers = 10'000;
 
  private:
   struct Launch {

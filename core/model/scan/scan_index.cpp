@@ -115,6 +115,7 @@ Json to_json(const ScanIndex& index) {
   document["kernels"] = list_to_json(index.kernels);
   document["launches"] = list_to_json(index.launches);
   document["pointers"] = list_to_json(index.pointers);
+  document["settings"] = list_to_json(index.settings);
   document["knobs"] = list_to_json(index.knobs);
   if (!index.calls.empty()) document["calls"] = list_to_json(index.calls);
   return document;
@@ -129,8 +130,9 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
     for (auto& one : document.at("units")) index.units.push_back(unit_from(one));
     for (auto& one : document.at("kernels")) index.kernels.push_back(kernel_from(one));
     for (auto& one : document.at("launches")) index.launches.push_back(launch_from_json(one));
-    for (auto& one : document.value("pointers", Json::array()))
-      index.pointers.push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
+    for (auto& [name, mentions] : {std::pair("pointers", &index.pointers), std::pair("settings", &index.settings)})
+      for (auto& one : document.value(name, Json::array()))
+        mentions->push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
     for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
     check_blocks(index.launches, index.knobs);
     for (auto& one : document.value("calls", Json::array()))

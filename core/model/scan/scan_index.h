@@ -116,7 +116,7 @@ struct HostCall {
   std::vector<std::set<std::string>> arguments;
 };
 
-/// A use of kernels' addresses other than in a launch that was found: a parameter, a table, a graph's node.
+/// A use of kernels' addresses other than in a launch that was found.
 struct KernelPointer {
   std::vector<std::string> kernels;  ///< Ids.
   SourceRange range;
@@ -148,7 +148,9 @@ struct ScanIndex {
   std::vector<ScannedUnit> units;
   std::vector<ScannedKernel> kernels;
   std::vector<LaunchSite> launches;
-  std::vector<KernelPointer> pointers;
+  std::vector<KernelPointer> pointers;  ///< From which launches may follow: a parameter, a table, a graph's node.
+  /// Calls without which a launch of the kernel may fail (cudaFuncSetAttribute: more shared memory, other clusters).
+  std::vector<KernelPointer> settings;
   std::vector<Knob> knobs;
   std::vector<HostCall> calls;  ///< In one unit's findings only; merging units turns them into `one_memory`.
 

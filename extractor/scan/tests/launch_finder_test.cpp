@@ -251,6 +251,7 @@ void run(float* x) {
   auto local = seen;
   local<<<1, 32>>>(x);
   cudaFuncSetAttribute(seen, cudaFuncAttributeMaxDynamicSharedMemorySize, 70000);
+  cudaFuncSetAttribute(listed, cudaFuncAttributePreferredSharedMemoryCarveout, 50);
   launcher<seen>(x);
   seen<<<2, 32>>>(x);
   go(passed, x);
@@ -261,6 +262,10 @@ void run(float* x) {
   EXPECT_EQ(index.pointers[0].kernels, std::vector<std::string>{only(index, "listed").id});
   EXPECT_EQ(app.text(index.pointers[0].range), "listed");
   EXPECT_EQ(index.pointers[1].kernels, std::vector<std::string>{only(index, "passed").id});
+  ASSERT_EQ(index.settings.size(), 1u) << "a preference changes no launch";
+  EXPECT_EQ(index.settings[0].kernels, std::vector<std::string>{only(index, "seen").id});
+  EXPECT_EQ(app.text(index.settings[0].range),
+            "cudaFuncSetAttribute(seen, cudaFuncAttributeMaxDynamicSharedMemorySize, 70000)");
 }
 
 TEST(LaunchFinder, ALaunchThroughWhatMayHoldAnotherKernelIsNoLaunchOfTheOnesThatAreNamed) {

@@ -1,0 +1,124 @@
+#include "reintegrate/patch/launch/unseen_launches.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/base/words.h"
+#include "reintegrate/patch/kernel_beside.h"
+#include "reintegrate/patch/source_patch.h"
+
+namespace fs = std::filesystem;
+
+namespace kernelift::reintegrate {
+namespace {
+
+/// The offset behind blanks, comments and the ends of lines.
+size_t past_blanks(std::string_view text, size_t at) {
+  for (size_t next = at; at < text.size(); at = next) {
+    next = std::isspace(static_cast<unsigned char>(text[at])) || text[at] == '\\' ? at + 1
+           : text[at] == '/'                                                      ? past_quoted(text, at)
+                                                                                  : at;
+    if (next == at) break;
+  }
+  return at;
+}
+
+/// True if the text goes on from `at` as behind the name of a kernel that is launched: with <<<, or with template
+/// arguments first.
+bool is_launched(std::string_view text, size_t at) {
+  at = past_blanks(text, at);
+  if (text.substr(at).starts_with("<<<")) return true;
+  if (at == text.size() || text[at] != '<') return false;
+  for (int open = 0; at < text.size() && text[at] != ';' && text[at] != '{'; ++at) {
+    if (text[at] == '(') at = std::min(closing_bracket(text, at), text.size() - 1);
+    open += text[at] == '<' ? 1 : text[at] == '>' ? -1 : 0;
+    if (open == 0) return text.substr(past_blanks(text, at + 1)).starts_with("<<<");
+  }
+  return false;
+}
+
+/// The end of the line that begins at `at`, with the lines that continue it.
+size_t line_end(std::string_view text, size_t at) {
+  for (;; ++at) {
+    at = std::min(text.find('\n', at), text.size());
+    if (at == text.size() || !trimmed(text.substr(0, at)).ends_with('\\')) return at;
+  }
+}
+
+}  // namespace
+
+std::vector<uint32_t> launches_in_conditionals(std::string_view text, const std::string& kernel,
+                                               const std::vector<uint64_t>& seen) {
+  std::vector<uint32_t> found;
+  int depth = 0;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '#') {
+      const size_t word = past_blanks(text, at + 1);
+      const std::string_view directive = text.substr(word, end_of_word(text, word) - word);
+      depth += directive.starts_with("if") ? 1 : directive == "endif" ? -1 : 0;
+      at = line_end(text, at);  // What a macro launches is seen where the macro is used.
+      continue;
+    }
+    if (size_t past = past_quoted(text, at); past != at) {
+      at = past;
+      continue;
+    }
+    const size_t end = end_of_word(text, at);
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    if (depth > 0 && text.substr(at, end - at) == kernel && is_launched(text, end)) {
+      size_t first = at;  // Its namespaces stand before it.
+      while (first > 0 && (word_character(text[first - 1]) || text[first - 1] == ':')) --first;
+      if (std::ranges::none_of(seen, [&](uint64_t known) { return first <= known && known <= at; }))
+        found.push_back(static_cast<uint32_t>(1 + std::ranges::count(text.substr(0, at), '\n')));
+    }
+    at = end;
+  }
+  return found;
+}
+
+Status check_unseen_launches(const PatchQuestion& question, const KernelFamily& family, bool geometry_changes,
+                             PatchDraft& draft) {
+  if (!family.kernel()) return done();
+  const std::string named = "'" + question.mep.kernel_name + "'";
+  const ScanIndex& scan = *question.scan;
+  if (geometry_changes)
+    for (auto& pointer : scan.pointers)
+      if (std::ranges::any_of(pointer.kernels, [&](auto& id) { return family.contains(id); }))
+        return refused("the launch of " + named + " would change, but its address is taken at " + pointer.range.file +
+                       ":" + std::to_string(pointer.range.line) +
+                       ", and it is not known which launches use that pointer");
+  std::set<fs::path> files;
+  auto add = [&](const fs::path& file) {
+    std::error_code code;
+    fs::path path = fs::weakly_canonical(file.is_absolute() ? file : question.root / file, code);
+    if (!code && !draft.is_outside(path.string())) files.insert(path);
+  };
+  add(family.kernel()->definition.file);
+  for (auto& unit : scan.units) add(fs::path(unit.folder) / unit.file);
+  for (auto& site : scan.launches) add(site.range.file);
+  const std::string name = own_name(question.mep.kernel_name);
+  for (auto& path : files) {
+    auto text = read_text(path);
+    if (!text.ok() || text->find(name) == text->npos) continue;
+    std::vector<uint64_t> seen;
+    for (auto& site : scan.launches)
+      if (draft.same_file(site.range.file, path)) seen.push_back(site.range.begin);
+    for (uint32_t line : launches_in_conditionals(*text, name, seen)) {
+      const std::string where = path.lexically_relative(question.root).string() + ":" + std::to_string(line);
+      if (geometry_changes)
+        return refused("the launch of " + named + " would change, but " + where +
+                       " launches it too, in code that this build leaves out and that a patch does not change");
+      draft.notes.push_back("The launch of " + named + " at " + where +
+                            " is in code that this build leaves out: nothing was tried there.");
+    }
+  }
+  return done();
+}
+
+}  // namespace kernelift::reintegrate

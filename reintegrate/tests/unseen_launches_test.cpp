@@ -1,0 +1,44 @@
+// Which launches of a kernel stand in code that a build may leave out.
+#include "reintegrate/patch/launch/unseen_launches.h"
+
+#include <gtest/gtest.h>
+
+namespace kernelift::reintegrate {
+namespace {
+
+using Lines = std::vector<uint32_t>;
+
+const std::string kText =
+    "#include \"k.h\"\n"                                     // 1
+    "void all(float* a) { app::scale<<<8, 128>>>(a); }\n"    // 2
+    "#ifdef SMALL  // or scale<<<1, 1>>>(a)\n"               // 3
+    "void one(float* a) { app::scale<<<1, 32>>>(a); }\n"     // 4
+    "#  if FLOAT\n"                                          // 5
+    "void two(float* a) { scale<float, (3 > 2)>\n"           // 6
+    "  <<<1, 32>>>(a); }\n"                                  // 7
+    "#  endif\n"                                             // 8
+    "#else\n"                                                // 9
+    "// scale<<<2, 32>>>(a)\n"                               // 10
+    "const char* text = \"scale<<<2, 32>>>(a)\";\n"          // 11
+    "#define SCALE(a) \\\n"                                  // 12
+    "  scale<<<2, 32>>>(a)\n"                                // 13
+    "bool three = scale < 3, four = scale2<<<1, 1>>>(a);\n"  // 14
+    "#endif\n"                                               // 15
+    "void end(float* a) { scale<<<8, 128>>>(a); }\n";
+
+TEST(LaunchesInConditionals, AreFoundByTheKernelsNameWithOrWithoutTemplateArguments) {
+  EXPECT_EQ(launches_in_conditionals(kText, "scale", {}), (Lines{4, 6}));
+}
+
+TEST(LaunchesInConditionals, AreNotThoseThatTheScanHasSeen) {
+  EXPECT_EQ(launches_in_conditionals(kText, "scale", {kText.find("app::scale<<<1, 32")}), Lines{6});
+}
+
+TEST(LaunchesInConditionals, OfTextThatIsCutAnywhereAreNoneThatTheWholeDoesNotHave) {
+  for (size_t end = 0; end < kText.size(); ++end)
+    for (uint32_t line : launches_in_conditionals(std::string_view(kText).substr(0, end), "scale", {}))
+      EXPECT_TRUE(line == 4 || line == 6) << line << " of the first " << end << " bytes";
+}
+
+}  // namespace
+}  // namespace kernelift::reintegrate
