@@ -409,9 +409,8 @@ class Apply {
     Error reason;
     bool patched_stands = false;
     auto run = [&]() -> Result<AppRun> {
-      KERNELIFT_ASSIGN(
-          CommandOutcome outcome,
-          commands_->run("run", run_line(), usual_seconds_ > 0 ? std::optional(limit(usual_seconds_)) : std::nullopt));
+      KERNELIFT_ASSIGN(CommandOutcome outcome,
+                       commands_->run("run", run_line(), usual_seconds_ > 0 ? limit(usual_seconds_) : longest()));
       launches_.read(patched_stands);
       if (!outcome.ok || outcome.interrupted) return answer_is_no(outcome.interrupted ? "interrupted" : outcome.why);
       if (usual_seconds_ == 0) usual_seconds_ = outcome.seconds;
@@ -432,6 +431,7 @@ class Apply {
     say("timing the two in alternation");
     auto timed = time_in_alternation(r_.trial, install, run, progress);
     if (!timed.ok()) reason = timed.error(), failed = &reason;
+    const bool never_ran = launches_.none_tuned();
     note_launches("the timed runs", "so the runs timed the original kernel");
     bool during_patched = patched_stands;
     Status placed = products.install(BuildProducts::Before);
@@ -445,6 +445,10 @@ class Apply {
                                                                " the patch failed: " + failed->message});
     report_.measured = *timed;
     note_implausible_gain();
+    if (never_ran)
+      return std::optional(Stop{ApplyOutcome::NotFaster,
+                                "no timed run ran the embedded code: what differs between "
+                                "the runs is not its gain"});
     if (timed->low <= r_.trial.smallest_gain) {
       char why[160];
       std::snprintf(why, sizeof why,

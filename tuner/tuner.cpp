@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <list>
-#include <set>
 #include <thread>
 
 #include "core/base/file.h"
 #include "tuner/alike_failures.h"
 #include "tuner/confirm_reserve.h"
 #include "tuner/finalists.h"
+#include "tuner/in_flight.h"
 #include "tuner/opening.h"
 #include "tuner/places.h"
 #include "tuner/reduction.h"
@@ -40,17 +39,6 @@ constexpr double kRehearsalLeft = 0.6, kRehearsalGain = 1.2, kRehearsalShare = 0
 constexpr int kMostNotJudged = 3;  ///< Evaluations in a row without a verdict.
 constexpr int kRepeats = 64;       ///< Known candidates that a proposer may propose in a row.
 
-struct InFlight {
-  Candidate candidate;
-  std::vector<int64_t> parents;
-  size_t arm = 0;
-  std::future<Evaluation> evaluation;
-  Clock::time_point begin;
-  /// Known already; then the future is the same with what holds at other sizes.
-  std::optional<Evaluation> measured = {};
-  bool asked() const { return measured.has_value(); }
-};
-
 /// Whether any of the proposers changes more than the compiler's recipe.
 bool sources_change(const std::vector<std::unique_ptr<Proposer>>& proposers) {
   return std::ranges::any_of(proposers, [](auto& proposer) { return proposer->tier() != "compiler"; });
@@ -64,6 +52,7 @@ class Tuning {
         proposers_(proposers),
         options_(options),
         bandit_(proposers.size()),
+        flying_(evaluator),
         begin_(options.started.value_or(now())),
         spent_before_(run.meta().seconds_spent),
         reduction_(history_, proposers,
@@ -106,19 +95,17 @@ class Tuning {
   /// Submits candidates until the evaluator is full; true if any was submitted.
   bool launch_more();
   /// A candidate's place is free again once it is measured, whether or not other sizes are still asked about.
-  bool is_full() const { return flying_.size() - asked() >= places(); }
+  bool is_full() const { return flying_.size() - flying_.asked() >= places(); }
   size_t places() const {
     const size_t all = static_cast<size_t>(std::max(1, evaluator_.parallelism()));
     return timed() && history_.baseline() ? places_for(history_.baseline()->verdict, sitting_, all) : all;
   }
-  /// Candidates that are measured, and about which a question is open.
-  size_t asked() const { return static_cast<size_t>(std::ranges::count_if(flying_, &InFlight::asked)); }
   bool launch_from(size_t arm);
   /// Arms in the order in which they propose next: the opening's first, then by the bandit's ranking.
   std::vector<size_t> order() const;
   Result<bool> collect();
-  /// Stores the timed candidates of those that were in flight when the evaluator was told to abandon them.
-  Status collect_left_over();
+  /// Nothing is in flight then: timed candidates are stored, and the others tried again if the search goes on.
+  Status abandon();
   /// An Error if the verdict is from another device than the baseline: their figures cannot be compared.
   Status check_device(const Verdict& verdict) const;
   /// Stores the verdict, or counts the evaluation that has none; an Error, too, where several in a row have none.
@@ -152,8 +139,7 @@ class Tuning {
   const TuneOptions& options_;
   History history_;
   AucBandit bandit_;
-  std::list<InFlight> flying_;
-  std::set<Hash> flying_keys_;
+  Flight flying_;
   int64_t recalled_ = -1;  ///< Candidates tried in earlier sittings; -1: there was none.
   size_t confirmed_ = 0;   ///< Confirmations in this sitting.
   int not_judged_ = 0;     ///< Evaluations in a row without a verdict.
@@ -218,12 +204,9 @@ bool Tuning::launch_from(size_t arm) {
         again.parents = proposal.parents;
         proposer.learn(again);
         repeated_ = true;
-      } else if (!flying_keys_.contains(key)) {
-        flying_keys_.insert(key);
+      } else if (!flying_.knows(key)) {
         last_tier_ = proposal.candidate.tier;
-        auto evaluation = evaluator_.submit(proposal.candidate);
-        flying_.push_back(
-            {std::move(proposal.candidate), std::move(proposal.parents), arm, std::move(evaluation), now()});
+        flying_.submit({std::move(proposal.candidate), std::move(proposal.parents), arm}, now());
         launched = true;
       }
     }
@@ -233,10 +216,7 @@ bool Tuning::launch_from(size_t arm) {
 }
 
 std::vector<size_t> Tuning::order() const {
-  auto tried = [&](std::string_view tier) {
-    auto of_tier = [&](auto& trial) { return trial.candidate.tier == tier; };
-    return history_.count_of(std::string(tier)) + static_cast<size_t>(std::ranges::count_if(flying_, of_tier));
-  };
+  auto tried = [&](std::string_view tier) { return history_.count_of(std::string(tier)) + flying_.count_of(tier); };
   const bool scarce = places() < static_cast<size_t>(evaluator_.parallelism());
   return opening_order(proposers_, history_, bandit_.ranking(), tried, places(), scarce);
 }
@@ -244,7 +224,8 @@ std::vector<size_t> Tuning::order() const {
 bool Tuning::launch_more() {
   bool launched = false;
   while (!is_full() && !out_of_evaluations() && !too_late() && !interrupted()) {
-    if (!std::ranges::any_of(order(), [&](size_t arm) { return launch_from(arm); })) break;
+    if (!flying_.submit_again(now()) && !std::ranges::any_of(order(), [&](size_t arm) { return launch_from(arm); }))
+      break;
     launched = true;
   }
   return launched;
@@ -260,7 +241,7 @@ Status Tuning::check_device(const Verdict& verdict) const {
 
 Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
   if (auto* none = std::get_if<NotJudged>(&evaluation)) {
-    if (++not_judged_ < kMostNotJudged) return done();
+    if (++not_judged_ < kMostNotJudged) return flying_.put_back(std::move(finished)), done();
     return environment_error("candidates can be judged no longer (" + none->why +
                              "); what was measured until now is stored, go on with --resume");
   }
@@ -298,7 +279,7 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
   if (improved) improved_at_ = elapsed();
   reserve_ = confirming_seconds() + reducing_seconds();
   failures_.add(trial.verdict);
-  bandit_.credit(finished.arm, improved);
+  if (finished.arm) bandit_.credit(*finished.arm, improved);
   for (auto& proposer : proposers_) proposer->learn(trial);
   report_progress(improved);
   return done();
@@ -306,23 +287,16 @@ Status Tuning::store(InFlight& finished, const Verdict& verdict) {
 
 Result<bool> Tuning::collect() {
   bool any = false;
-  for (auto place = flying_.begin(); place != flying_.end();) {
-    if (place->evaluation.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      ++place;
-      continue;
-    }
-    Evaluation evaluation = place->evaluation.get();
-    if (!place->asked()) note_answer(*place);
+  while (std::optional<InFlight> taken = flying_.take_answered()) {
+    InFlight& finished = *taken;
+    Evaluation evaluation = finished.evaluation.get();
+    if (!finished.asked()) note_answer(finished);
     // Questions leave most of the processors to candidates. A candidate that is not asked about now is when confirmed.
-    const bool may_ask = asked() < std::max<size_t>(1, places() / kPlacesAQuestion);
-    if (!place->asked() && may_ask && !interrupted() && may_lead(evaluation)) {
-      place->measured = evaluation;
-      place->evaluation = evaluator_.ask_other_sizes(std::move(evaluation), place->candidate);
+    const bool may_ask = flying_.asked() < std::max<size_t>(1, places() / kPlacesAQuestion);
+    if (!finished.asked() && may_ask && !interrupted() && may_lead(evaluation)) {
+      flying_.ask(std::move(finished), std::move(evaluation));
       continue;  // The answer may be there at once.
     }
-    InFlight finished = std::move(*place);
-    place = flying_.erase(place);
-    flying_keys_.erase(finished.candidate.key());
     // Ctrl-C reaches the workers, too: their results from then on do not depend on the candidate.
     if (interrupted()) return any;
     KERNELIFT_TRY(take(finished, evaluation));
@@ -332,18 +306,13 @@ Result<bool> Tuning::collect() {
   return any;
 }
 
-Status Tuning::collect_left_over() {
-  // Failures are not stored: the end of the run may have caused them.
-  for (auto& one : flying_) {
+Status Tuning::abandon() {
+  evaluator_.abandon();
+  for (InFlight& one : flying_.take_back()) {
     if (interrupted()) break;
-    // Confirmation asks again what holds at other sizes.
-    const bool answered = one.evaluation.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    if (!answered && !one.asked()) continue;
-    Evaluation evaluation = answered ? one.evaluation.get() : *one.measured;
-    if (auto* verdict = std::get_if<Verdict>(&evaluation); verdict && verdict->ok())
-      KERNELIFT_TRY(store(one, *verdict));
+    const Verdict verdict = std::get<Verdict>(*one.measured);  // Confirmation asks again what holds at other sizes.
+    KERNELIFT_TRY(store(one, verdict));
   }
-  std::erase_if(flying_, [](auto& one) { return !one.evaluation.valid(); });
   return done();
 }
 
@@ -382,9 +351,7 @@ double Tuning::reducing_seconds() const {
 Status Tuning::measure(std::vector<Candidate> candidates, const RunTrial& parent) {
   for (auto& candidate : candidates) {
     if (out_of_evaluations() || (timed() && left() <= confirming_seconds())) break;
-    flying_keys_.insert(candidate.key());
-    auto evaluation = evaluator_.submit(candidate);
-    flying_.push_back({std::move(candidate), {parent.id}, 0, std::move(evaluation), now()});
+    flying_.submit({std::move(candidate), {parent.id}, std::nullopt}, now());
   }
   while (!flying_.empty() && !interrupted() && (!timed() || left() > confirming_seconds())) {
     KERNELIFT_ASSIGN(bool collected, collect());
@@ -413,13 +380,12 @@ Status Tuning::rehearse() {
   rehearsed_ = true;
   KERNELIFT_TRY(confirm(*history_.winners(1, finalists_.only_patches())[0], in(kRehearsalShare * left())));
   reserve_ = confirming_seconds() + reducing_seconds();
-  for (auto& waiting : flying_) waiting.begin += now() - begin;  // It does not count as their time.
+  flying_.put_off(now() - begin);
   return done();
 }
 
 Status Tuning::confirm_finalists() {
-  evaluator_.abandon();
-  KERNELIFT_TRY(collect_left_over());
+  KERNELIFT_TRY(abandon());
   const size_t earlier = confirmed_;
   ConfirmCost cost = evaluator_.confirm_cost();
   double once = cost.once + cost.first;

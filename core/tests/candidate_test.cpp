@@ -262,6 +262,11 @@ TEST(Verdict, SurvivesJson) {
   verdict.largest_ulps = 2.5, verdict.throttled_samples = 3, verdict.built_by = BuiltBy::Application;
   verdict.by_clang = RaceFigures{1.7, 1.6, 5e-4, 1e-3}, verdict.embedded = RaceFigures{1.4, 1.3, 6e-4, 1e-3};
   verdict.timings = {{"a", 1, 4e-3, 2e-3, 2.0, 1.9, 2.1, 30, true}};
+  verdict.other_sizes =
+      OtherSizes{OtherSizes::Known::UnderPremise, "n % 4 == 0"_e, "n = 3", {Premise::no_overlap({"x", "y"})}, true};
+  verdict.sizes_run.emplace().right = {{"a", {{"n", 31}}, ""}};
+  verdict.field.emplace().why = "exp";
+  verdict.sanitized = Sanitized{{"memcheck", "racecheck"}, true, "initcheck is not installed"};
   auto text = parse_json(to_json(verdict).dump(), "v");
   ASSERT_TRUE(text.ok());
   auto back = verdict_from_json(*text, "v");
@@ -270,6 +275,8 @@ TEST(Verdict, SurvivesJson) {
   EXPECT_EQ(back->timings[0].samples, 30);
   EXPECT_EQ(back->distance, __builtin_inf());
   EXPECT_EQ(to_json(*back), to_json(verdict));
+  EXPECT_EQ(back->beyond_recorded(), verdict.beyond_recorded());
+  EXPECT_EQ(back->beyond_recorded().size(), 4u) << "each of what a verdict may know";
   EXPECT_EQ(back->image.identity, verdict.image.identity);
   EXPECT_EQ(back->resources.occupancy, 0.75);
   EXPECT_EQ(back->embedded->baseline_seconds, 1e-3);

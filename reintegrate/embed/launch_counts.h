@@ -19,6 +19,8 @@ class LaunchCounts {
   bool any() const { return !launchers_.empty(); }
   /// Adds what processes have written since the last call, or drops it, if they were not patched.
   void read(bool patched);
+  /// Launches were counted since the last sentence, and none of them ran it.
+  bool none_tuned() const { return counts_ && counts_->tuned == 0; }
   /// A sentence about the launches of `when` since the last sentence; `if_none` says what follows if none ran it.
   std::string take_note(const std::string& when, const std::string& if_none);
 

@@ -212,6 +212,15 @@ TEST_F(EmbedApply, CountsOnlyLaunchesOfItsOwnLauncherInThePatchedApplication) {
   EXPECT_NE(said.find("In the timed runs 6 of 10 launches"), std::string::npos) << said;
 }
 
+TEST_F(EmbedApply, IsNotKeptIfNoTimedRunRanIt) {
+  candidate(1.005, 5);
+  request.run = "./out/app && echo kernelift_sleepy 0 tuned 5 original >> $KERNELIFT_EMBED_REPORT";
+  request.check = "./out/app && ! grep -q wrong src/k.cu";
+  ApplyReport report = must_go();
+  EXPECT_EQ(report.outcome, ApplyOutcome::NotFaster) << report.why;
+  EXPECT_NE(report.why.find("no timed run ran the embedded code"), std::string::npos) << report.why;
+}
+
 TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndInFilesWithAnotherConstant) {
   auto refusal = [&] {
     offer.promising.clear();

@@ -299,7 +299,8 @@ Json to_json(const Verdict& verdict) {
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
   if (verdict.sizes_run) json["sizes_run"] = to_json(*verdict.sizes_run);
   if (verdict.field) json["field"] = to_json(*verdict.field);
-  if (auto& sanitized = verdict.sanitized) json["sanitized"] = {{"tools", sanitized->tools}, {"why", sanitized->why}};
+  if (auto& sanitized = verdict.sanitized)
+    json["sanitized"] = {{"tools", sanitized->tools}, {"as_original", sanitized->as_original}, {"why", sanitized->why}};
   return json;
 }
 
@@ -342,7 +343,8 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       if (auto sizes = from.find("sizes_run"); sizes != from.end()) verdict.sizes_run = sizes_run_from_json(*sizes);
       if (auto field = from.find("field"); field != from.end()) verdict.field = field_equality_from_json(*field);
       if (auto sanitized = from.find("sanitized"); sanitized != from.end())
-        verdict.sanitized = Sanitized{sanitized->at("tools"), sanitized->at("as_original"), sanitized->at("why")};
+        verdict.sanitized = Sanitized{sanitized->at("tools"), sanitized->value("as_original", false),  // Older: absent.
+                                      sanitized->at("why")};
     }
     for (auto& entry : from.at("timings")) {
       Timing timing;

@@ -1,3 +1,4 @@
+// Which launches the text has beside those that the scan has seen; see unseen_launches.h.
 #include "reintegrate/patch/launch/unseen_launches.h"
 
 #include <algorithm>

@@ -45,6 +45,33 @@ TEST(Race, SettlesAClearWinnerHoweverWideItsInterval) {
   EXPECT_EQ(unclear.stopped(), Race::Stop::None);
 }
 
+TEST(Race, IsNotDecidedByANarrowIntervalOfFewPairs) {
+  RaceRules rules;
+  rules.early_rounds = rules.first_rounds = 1, rules.most_rounds = 3, rules.clear = 1.05, rules.most_seconds = 100;
+  for (double seconds : {0.97, 1.0, 1.02}) {
+    Race race{rules};
+    race.add({1}, {seconds});
+    EXPECT_EQ(race.stopped(), Race::Stop::None) << seconds;
+  }
+  Race slower{rules};
+  slower.add({1}, {1.1});
+  EXPECT_EQ(slower.stopped(), Race::Stop::CannotWin);
+}
+
+TEST(Race, OfFewPairsSeldomReportsAGainForEqualCandidates) {
+  RaceRules rules;
+  rules.early_rounds = rules.first_rounds = 1, rules.most_rounds = 3, rules.clear = 1.05, rules.most_seconds = 100;
+  RaceRules confirming = rules;
+  confirming.first_rounds = 2, confirming.most_rounds = 6, confirming.clear = 1.2;
+  int screened = 0, confirmed = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    screened += run(1.0, 0.005, seed, rules).speedup().low > rules.smallest_gain;
+    confirmed += run(1.0, 0.01, seed, confirming).speedup().low > rules.smallest_gain;
+  }
+  EXPECT_LE(screened, 12);
+  EXPECT_LE(confirmed, 4);
+}
+
 TEST(Race, GivesUpOnASlowerCandidateAfterTheFirstRounds) {
   Race race = run(1.05, 0.005);
   EXPECT_EQ(race.stopped(), Race::Stop::CannotWin);

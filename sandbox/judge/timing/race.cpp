@@ -30,12 +30,14 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
   double bar = rules_.hopeless * std::max(1.0, rules_.smallest_gain);
   bool early = taken >= rules_.early_rounds && taken < rules_.first_rounds;
   bool hopeless = early && *std::ranges::max_element(baseline_) < bar * *std::ranges::min_element(candidate_);
+  const bool enough = taken >= RaceRules::kEnough, looks = taken >= rules_.first_rounds;
+  const double below = enough ? 1 : std::max(1.0, rules_.clear);
+  const bool settled =
+      enough && speedup_.low > rules_.smallest_gain && speedup_.relative_width() < rules_.settled_width;
+  const bool clear = rules_.clear > 0 && speedup_.low > rules_.clear * rules_.smallest_gain;
   if (hopeless) stop_ = Stop::CannotWin;
-  else if (taken >= rules_.first_rounds && speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
-  else if (taken >= rules_.first_rounds && speedup_.low > rules_.smallest_gain &&
-           (speedup_.relative_width() < rules_.settled_width ||
-            (rules_.clear > 0 && speedup_.low > rules_.clear * rules_.smallest_gain)))
-    stop_ = Stop::Settled;
+  else if (looks && below * speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
+  else if (looks && (settled || clear)) stop_ = Stop::Settled;
   else if (taken >= rules_.most_rounds || (taken >= rules_.first_rounds && spent_ >= rules_.most_seconds) || pairs == 0)
     stop_ = Stop::Budget;
 }

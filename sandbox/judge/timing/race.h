@@ -13,12 +13,16 @@ struct RaceRules {
   /// A candidate is hopelessly slow if in the early rounds the slowest original sample divided by the fastest candidate
   /// sample is below this share of `smallest_gain`.
   double hopeless = 0.85;
-  int first_rounds = 6;  ///< Pairs before the first interval is evaluated; fewer give no usable interval.
+  /// That all of so many pairs show a gain by chance has a probability below 2.5 %. The interval of fewer is no
+  /// evidence, however narrow it is: it decides only where it is far from `smallest_gain`.
+  static constexpr int kEnough = 6;
+  int first_rounds = kEnough;  ///< Pairs before the first interval is evaluated.
   int most_rounds = 60;
   double growth = 1.6;          ///< Factor by which the number of pairs grows from one evaluation to the next.
   double smallest_gain = 1.01;  ///< Speedup that a win must exceed: kSmallestGain, or close to the best so far.
   double settled_width = 0.02;  ///< Relative width of the interval at which a clear winner is known well enough.
-  /// An interval that lies above so many times `smallest_gain` settles the race however wide it is; 0: none does.
+  /// An interval that lies above so many times `smallest_gain` settles the race however wide it is, and of however few
+  /// pairs; 0: none does. One of too few pairs cannot win only if it lies as far below.
   double clear = 0;
   /// Measured seconds per instance, both sides together, after which the race ends with the interval it has. This is a
   /// screening; finalists are confirmed with new samples. In simulations (streams of equal, slower and a few faster

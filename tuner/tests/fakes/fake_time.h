@@ -3,6 +3,8 @@
 // seconds takes milliseconds with them, and is the same on every machine.
 #pragma once
 #include <deque>
+#include <list>
+#include <map>
 
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tuner.h"
@@ -44,6 +46,7 @@ class TimedEvaluator : public Evaluator {
     bool original = candidate.tier == "baseline";
     free_at_ = std::max(free_at_, time_.seconds()) + (original ? 0 : costs_.evaluation);
     waiting_.push_back({free_at_, {}, landscape_(candidate)});
+    if (!original) ++submissions[candidate.key()];
     auto answered = waiting_.back().promise.get_future();
     last_submitted = time_.seconds();
     if (original) answer();
@@ -51,9 +54,18 @@ class TimedEvaluator : public Evaluator {
   }
   int parallelism() const override { return 3; }
   void abandon() override {
-    for (auto& job : waiting_) job.promise.set_value(screens ? job.evaluation : NotJudged{"abandoned"});
+    const size_t left = std::min(in_hand, waiting_.size());
+    for (size_t i = 0; i < waiting_.size(); ++i) {
+      Job& job = waiting_[i];
+      if (!screens) job.evaluation = NotJudged{"abandoned"};
+      if (i >= left) job.promise.set_value(job.evaluation);
+    }
     abandoned += waiting_.size();
-    waiting_.clear();
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(left), waiting_.end());
+  }
+  std::future<Evaluation> ask_other_sizes(Evaluation evaluation, Candidate candidate) override {
+    if (!answers_questions) return open_.emplace_back().get_future();
+    return Evaluator::ask_other_sizes(std::move(evaluation), std::move(candidate));
   }
   ConfirmCost confirm_cost() const override {
     return {.once = fresh_ ? 0 : costs_.calibration,
@@ -84,6 +96,9 @@ class TimedEvaluator : public Evaluator {
 
   FakeEvaluator::Landscape confirms;  ///< Verdicts of confirmations; empty: those of the search.
   bool screens = false;               ///< Abandoned candidates have verdicts.
+  size_t in_hand = 0;                 ///< Jobs that abandon() leaves to be answered when they would have been.
+  bool answers_questions = true;      ///< About other sizes.
+  std::map<Hash, int> submissions;    ///< Of candidates, by their keys.
   size_t confirmed = 0, abandoned = 0;
   std::vector<double> confirmed_at;  ///< Seconds at which each was begun.
   double last_submitted = 0;
@@ -104,6 +119,7 @@ class TimedEvaluator : public Evaluator {
   Costs costs_;
   FakeEvaluator::Landscape landscape_;
   std::deque<Job> waiting_;
+  std::list<std::promise<Evaluation>> open_;
   double free_at_ = 0;
   bool fresh_ = false, asked_ = false;
 };

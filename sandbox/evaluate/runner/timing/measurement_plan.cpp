@@ -29,10 +29,10 @@ constexpr size_t kRoundingsOfLong = 2, kRoundingsOfReplay = 1;
 /// Sparing: the first, and two over poison; more where all take less than this share of the time that is left.
 constexpr double kSparingLaunches = 3, kCalibrationShare = 0.1;
 
-// Of a finalist. At least kFewestPairs, which a gain that is not obvious needs: that all of so many pairs show a gain
-// by chance has a probability below 2.5 %. They may be of two processes, whose intervals are united.
+// Of a finalist. At least kFewestPairs, which a gain that is not obvious needs. They may be of two processes, whose
+// intervals are united.
 constexpr double kConfirmSeconds = 0.5;
-constexpr int kFewestPairs = 6;
+constexpr int kFewestPairs = RaceRules::kEnough;
 constexpr size_t kKinds = 2;  ///< Of perturbed inputs.
 
 // Of candidates whose launches are used sparingly. The first pair is the verifying launch beside the original's known
