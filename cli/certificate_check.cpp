@@ -27,6 +27,8 @@ Result<Exit> check_certificate(const Mep& mep, const std::filesystem::path& fold
                        " holds " + mep.kernel_key);
   KERNELIFT_ASSIGN(std::string original, read_text(folder / mep.kernel_file()));
   if (certified.verdict.sizes_run) options.size_seed = certified.verdict.sizes_run->seed;
+  if (!options.tolerance && certified.verdict.tolerance > 0)
+    options.tolerance = Tolerance{certified.verdict.tolerance, 0};
   options.few_candidates = true;
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, options));
   Evaluation evaluation = evaluator->confirm(certified.candidate);

@@ -31,6 +31,9 @@ std::string sizes_note(const std::optional<SizesRun>& run) {
 
 std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded) {
   std::vector<std::string> notes;
+  if (figures.tolerance > 0) notes.push_back("Its results were compared " + figures.tolerance_text() + ".");
+  if (figures.further_inputs && *figures.further_inputs == 0)
+    notes.push_back(std::string("With values that were not recorded it was ") + kNoFurtherInputs + ".");
   if (figures.other_sizes) notes.push_back(proof_note(*figures.other_sizes, guarded));
   notes.push_back(sizes_note(figures.sizes_run));
   if (auto& field = figures.field)

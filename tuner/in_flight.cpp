@@ -1,3 +1,4 @@
+// A candidate is known from its submission until it is taken out; what is taken back stays known.
 #include "tuner/in_flight.h"
 
 #include <algorithm>

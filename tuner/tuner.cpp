@@ -246,7 +246,9 @@ Status Tuning::take(InFlight& finished, const Evaluation& evaluation) {
                              "); what was measured until now is stored, go on with --resume");
   }
   not_judged_ = 0;
-  return store(finished, std::get<Verdict>(evaluation));
+  const Verdict& verdict = std::get<Verdict>(evaluation);
+  if (finished.asked() && !verdict.ok()) evaluator_.forget_rivals();
+  return store(finished, verdict);
 }
 
 void Tuning::look_at_failures() {
@@ -334,6 +336,7 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
   }
   Verdict& verdict = std::get<Verdict>(*evaluation);
   KERNELIFT_TRY(check_device(verdict));
+  if (!verdict.ok()) evaluator_.forget_rivals();
   KERNELIFT_TRY(run_.record_confirmation(trial.id, verdict));
   int64_t id = trial.id;
   history_.confirm(id, std::move(verdict));

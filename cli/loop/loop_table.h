@@ -21,6 +21,7 @@ struct LoopRow {
   std::string roof_name;               ///< "DRAM", "fp32 arithmetic".
   std::string order;                   ///< Why it was tuned when it was; empty: it was not.
   int64_t candidate = 0;               ///< Number of the candidate that apply tried last; 0: none.
+  int64_t leader = 0;                  ///< Number of the best candidate that a patch can express; 0: none.
   double kernel_gain = 0;              ///< That candidate's speedup in the MEP; 0: none.
   double predicted = 0, measured = 0;  ///< Speedup of the whole application; 0: not known.
   std::string outcome;  ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted

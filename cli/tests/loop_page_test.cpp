@@ -37,6 +37,15 @@ TEST(LoopPage, HasEveryKernelWithItsOrderOutcomeAndReason) {
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("id=\"run1\"")), HasSubstr("</html>")));
 }
 
+TEST(LoopPage, AddsWhatIsLeftAsSharesOfTheApplicationAsItIsNow) {
+  LoopReport report = two_kernels();
+  report.rows.resize(3, report.rows[1]);
+  report.rows[0].outcome = "no gain", report.rows[0].share = 0.2;
+  report.rows[1].outcome = "kept", report.rows[1].share = 0.5, report.rows[1].measured = 2;
+  report.rows[2].share = 0.4;  // Of a run that takes half as long.
+  EXPECT_THAT(loop_page(report, {}), HasSubstr("80.0 %"));
+}
+
 TEST(LoopPage, ItsDocumentIsReadBackAsItWasWritten) {
   const LoopReport report = two_kernels();
   auto read = loop_report_from_json(to_json(report), "optimize.json");

@@ -69,6 +69,7 @@ class Confirmer {
     if (evaluator_) return done();
     sandbox::EvaluatorOptions options;
     options.device = device(), options.few_candidates = true;
+    if (run_.meta().tolerance > 0) options.tolerance = Tolerance{run_.meta().tolerance, 0};
     options.allow_weak_jail = allow_weak_jail_;
     KERNELIFT_ASSIGN(evaluator_, make_evaluator(mep_, run_.meta().mep, options));
     return done();

@@ -341,6 +341,8 @@ class Loop {
     if (tuned.ok() && tuned->document.is_object()) {
       row.run = tuned->document.value("run", "");
       row.stopped_by = tuned->document.value("stopped_by", "");
+      const Json& leader = tuned->document.value("best_applicable", Json());
+      row.leader = leader.is_object() ? leader.value("id", int64_t{0}) : 0;
       row.tried = tuned->document.value("tried", size_t{0}), row.seconds = tuned->document.value("seconds", 0.0);
       add_model_use(model_spent_, row.model_use, tuned->document);
     }
@@ -394,6 +396,8 @@ class Loop {
       const double left = seconds_left();
       context_.note("\n" + duration_words(left) + " are left: searching on for " + best->kernel);
       if (!tune(*best, left, false, true)) return;
+      // Another trial of the same patch would be another chance to be taken for faster.
+      if (best->outcome == "rolled back" && best->leader == before && seconds_left() < left - 1) continue;
       apply(*best, left);
       if (best->kept()) ++patches_;
       if (seconds_left() > left - 1 || (best->candidate == before && best->kept())) return;

@@ -102,6 +102,12 @@ class ProgressPrinter {
 
 /// Opens the MEP's latest run to continue it and sets the budgets: those on the command line are for this continuation;
 /// without them, what is left of the run's own.
+std::string within(double tolerance) {
+  Verdict verdict;
+  verdict.tolerance = tolerance;
+  return tolerance > 0 ? verdict.tolerance_text() : "within the rounding that the original has";
+}
+
 Result<tuner::Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds,
                               tuner::TuneOptions& tuning) {
   fs::path state = context.state_folder();
@@ -111,6 +117,10 @@ Result<tuner::Run> resume_run(const Options& options, const Context& context, co
     return usage_error("there is no run of " + name + " under " + (state / "runs").string() +
                        " to continue; start one without --resume");
   KERNELIFT_ASSIGN(tuner::Run run, tuner::Run::resume(file));
+  if (run.meta().tolerance != options.search.tolerance)
+    return usage_error(file.string() + " holds verdicts " + within(run.meta().tolerance) + ": go on with " +
+                       (run.meta().tolerance > 0 ? "the same --tolerance" : "no --tolerance") +
+                       ", or start a new run without --resume");
   KERNELIFT_ASSIGN(auto history, run.history());
   int64_t tried = static_cast<int64_t>(history.size()) - (history.empty() ? 0 : 1);
   if (!options.patience.empty()) {
@@ -137,11 +147,13 @@ std::string architecture_of(const Mep& mep, const std::optional<KernelFacts>& fa
 }
 
 Result<tuner::Run> create_run(const Context& context, const fs::path& folder, const Mep& mep,
-                              const std::vector<std::string>& tiers, const tuner::TuneOptions& tuning) {
+                              const std::vector<std::string>& tiers, const Options& options,
+                              const tuner::TuneOptions& tuning) {
   tuner::RunMeta meta;
   meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = on_cpu(context) ? "cpu" : context.device,
   meta.seed = tuning.seed;
   KERNELIFT_ASSIGN(meta.mep_hash, tuner::hash_mep(folder, mep));
+  meta.tolerance = options.search.tolerance;
   meta.tiers = tiers, meta.time_budget = tuning.seconds, meta.evaluation_budget = tuning.evaluations;
   fs::path state = context.state_folder();
   KERNELIFT_TRY(create_state_folder(state));
@@ -328,6 +340,15 @@ std::string others_text(const tuner::TuneReport& report, const Mep& mep, const C
                         : text_of(shared) + ": `kernelift apply` judges the effect on them before it builds anything";
 }
 
+/// Candidates are timed with warm caches; where the application's heaviest launch finds them cold, a sentence says so.
+std::string caches_text(const Mep& mep) {
+  const auto heaviest = std::ranges::max_element(mep.instances, {}, &MepInstance::weight);
+  if (heaviest == mep.instances.end() || heaviest->in_vivo.cache != "cold") return "";
+  return "all was timed with warm caches, and in the application the heaviest launch finds them cold" +
+         (heaviest->in_vivo.why.empty() ? "" : " (" + heaviest->in_vivo.why + ")") +
+         ": its gain may be another there, which `kernelift apply` measures";
+}
+
 /// Prints the report of a search, or of a resumed run whose budget was spent already; returns the exit code.
 Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
@@ -340,6 +361,7 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   auto trials = run.history();
   if (states.ok() && trials.ok()) findings = tuner::findings_of(*states, *trials);
   print_findings(findings, context);
+  if (std::string caches = caches_text(mep); !caches.empty()) context.say("Note: " + caches + ".");
   std::string others = others_text(report, mep, context);
   if (!others.empty()) context.say("Note: " + others + ".");
   Json document = to_json(report);
@@ -422,7 +444,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   }
   // Created only now, so that a kernel that cannot be tuned leaves no run behind.
   if (!resumed) {
-    KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, tuning));
+    KERNELIFT_ASSIGN(resumed, create_run(context, folder, mep, tiers, options, tuning));
   }
   tuner::Run& run = *resumed;
   if (auto known = evaluator->kernel_facts()) tier.facts = known;

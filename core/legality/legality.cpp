@@ -62,9 +62,10 @@ class Comparison {
     if (!grids.not_known.empty()) return not_known(grids.not_known, 0);
     const size_t of_grids = grids.wrong.size();
     wrong_ = std::move(grids.wrong);
-    auto strays = beyond_extents(setting_, original_);
-    if (!strays) return too_much();
-    for (auto& one : strays->wrong) setting_.asked = setting_.asked.subtract(one.parameters);
+    for (auto& strays : {beyond_extents(setting_, original_), misaligned(setting_, original_)}) {
+      if (!strays) return too_much();
+      for (auto& one : strays->wrong) setting_.asked = setting_.asked.subtract(one.parameters);
+    }
     writes_ = setting_.asked.subtract(setting_.asked);
     // What is surely wrong for all sizes decides, whatever else is not understood.
     for (auto& [name, object] : common_objects())

@@ -33,6 +33,8 @@ class Evaluator {
   virtual Evaluation verify(const Candidate& candidate) { return submit(candidate).get(); }
   /// How many submissions can usefully be in flight.
   virtual int parallelism() const { return 1; }
+  /// A leader turned out to be wrong: candidates are measured as if there had been none, until there is another.
+  virtual void forget_rivals() {}
   /// What is in flight is no longer of interest: its futures are answered soon, as not judged where it was not done.
   virtual void abandon() {}
   /// Re-times a finalist in a fresh process with fresh samples and the held-out instances; its figures are the ones

@@ -8,6 +8,13 @@
 #include "core/model/evaluator.h"
 
 namespace kernelift::sandbox {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
 
 EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), hooks_(std::move(hooks)) {
   measurers_ = hooks_.measurers.size();
@@ -79,7 +86,8 @@ EvaluationJob EvaluationQueue::compile(const Candidate& candidate) const {
 Evaluation EvaluationQueue::finished(const EvaluationJob& job, Evaluation evaluation) const {
   if (auto* verdict = std::get_if<Verdict>(&evaluation)) {
     verdict->compile_seconds = job.compiled.seconds() + job.rebuilt.seconds();
-    verdict->evaluate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - job.begun).count();
+    // Without what it waited for others.
+    verdict->evaluate_seconds = job.measuring ? verdict->compile_seconds + *job.measuring : seconds_since(job.begun);
     hooks_.label(job, *verdict);
   }
   return with_bounded_texts(std::move(evaluation));
@@ -160,7 +168,9 @@ void EvaluationQueue::rebuild_jobs() {
 
 void EvaluationQueue::measure_jobs(const Measure& measure) {
   while (auto job = next(to_measure_)) {
+    const auto begin = std::chrono::steady_clock::now();
     auto verdict = measure(*job);
+    job->measuring = job->measuring.value_or(0) + seconds_since(begin);
     if (std::exchange(job->measurer_lost, false) && leave_to_others()) return pass_on(std::move(*job), to_measure_);
     if (verdict) finish(*job, std::move(*verdict));
     else pass_on(std::move(*job), job->put_off ? to_answer_ : to_rebuild_);

@@ -25,6 +25,7 @@ struct EvaluationJob {
   Candidate candidate;
   CompileReply compiled;
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  std::optional<double> measuring;  ///< Seconds that measurers had it; absent: it was in no queue.
   uint64_t era = 0;                 ///< Era of its submission; abandon() begins a new one.
   std::optional<Verdict> screened;  ///< First verdict on a candidate that is rebuilt and measured again.
   CompileReply rebuilt;             ///< Result of the other compiler.

@@ -51,10 +51,10 @@ std::string now_utc() {
 
 Json meta_to_json(const RunMeta& meta) {
   return {
-      {"mep", meta.mep},         {"mep_hash", meta.mep_hash},          {"kernel", meta.kernel},
-      {"device", meta.device},   {"kernelift", meta.kernelift},        {"seed", meta.seed},
-      {"tiers", meta.tiers},     {"time_budget", meta.time_budget},    {"evaluation_budget", meta.evaluation_budget},
-      {"started", meta.started}, {"seconds_spent", meta.seconds_spent}};
+      {"mep", meta.mep},         {"mep_hash", meta.mep_hash},           {"kernel", meta.kernel},
+      {"device", meta.device},   {"kernelift", meta.kernelift},         {"seed", meta.seed},
+      {"tiers", meta.tiers},     {"time_budget", meta.time_budget},     {"evaluation_budget", meta.evaluation_budget},
+      {"started", meta.started}, {"seconds_spent", meta.seconds_spent}, {"tolerance", meta.tolerance}};
 }
 
 Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
@@ -64,7 +64,7 @@ Result<RunMeta> meta_from_json(const Json& from, const std::string& where) {
     meta.device = from.at("device"), meta.kernelift = from.at("kernelift"), meta.seed = from.at("seed");
     meta.tiers = from.at("tiers").get<std::vector<std::string>>(), meta.time_budget = from.at("time_budget");
     meta.evaluation_budget = from.at("evaluation_budget"), meta.started = from.at("started");
-    meta.seconds_spent = from.at("seconds_spent");
+    meta.seconds_spent = from.at("seconds_spent"), meta.tolerance = from.value("tolerance", 0.0);
     return meta;
   });
 }

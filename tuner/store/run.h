@@ -32,6 +32,7 @@ struct RunMeta {
   int64_t evaluation_budget = 0;  ///< 0: none.
   std::string started;            ///< UTC, ISO 8601.
   double seconds_spent = 0;       ///< Over all sittings.
+  double tolerance = 0;           ///< As Verdict::tolerance: given to `tune`.
 };
 
 /// The kernel that a run tunes, as a report shows it: by then its MEP may be gone.

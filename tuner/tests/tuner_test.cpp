@@ -116,6 +116,7 @@ TEST_F(TunerTest, WhatIsWrongAtOtherSizesLeadsNoSearch) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_NE(report->best->candidate.values.at("B"), 256);
   EXPECT_GT(report->best->figures().speedup(), 1.01) << "the search found another one";
+  EXPECT_GT(evaluator.forgotten, 0u);
   for (auto& candidate : evaluator.confirmed)
     EXPECT_TRUE(!candidate.values.contains("B") || candidate.values.at("B") != 256) << candidate.note();
 }

@@ -162,6 +162,14 @@ TEST(CompareMemory, AMisalignedVectorIsRefuted) {
       << answer.why;
 }
 
+TEST(CompareMemory, WhatTheOriginalMisalignsIsAskedOfNoCandidate) {
+  const std::string pitched = kernel("if (i < 4) *(float*)((char*)out + (long long)i * n) = x[i];");
+  auto answer = compare({pitched, {128, 1, 1}, "1"}, {pitched, {32, 1, 1}, "1"});
+  EXPECT_NE(answer.kind, Kind::Refuted) << answer.why;
+  const std::string wider = kernel("if (i < 4) *(double*)((char*)out + (long long)i * n) = x[i];");
+  EXPECT_NE(compare({pitched, {128, 1, 1}, "1"}, {wider, {128, 1, 1}, "1"}).kind, Kind::Proven);
+}
+
 TEST(CompareMemory, WhatIsReadFromMemoryIsNamedByItsArray) {
   const Launched original{kernel("if (i < n) out[(int)x[i]] = 1;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
   auto answer = compare(original, {kernel("if (i < n) out[(int)x[i] + 1] = 1;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"});

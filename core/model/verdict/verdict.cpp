@@ -9,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/base/json_member.h"
 #include "core/base/shown/outside_text.h"
+#include "core/base/words.h"
 
 namespace kernelift {
 namespace {
@@ -200,11 +201,22 @@ std::string Verdict::text() const {
 
 std::vector<std::string> Verdict::beyond_recorded() const {
   std::vector<std::string> lines;
+  if (tolerance > 0) lines.push_back("Compared: " + tolerance_text());
+  if (further_inputs)
+    lines.push_back("With other values: " +
+                    (*further_inputs == 0 ? kNoFurtherInputs : "right on " + counted(*further_inputs, "input")));
   if (other_sizes) lines.push_back("At other sizes: " + other_sizes->text());
   if (sizes_run) lines.push_back("Run there: " + sizes_run->text());
   if (field) lines.push_back("In exact arithmetic: " + field->text());
   if (sanitized) lines.push_back("By compute-sanitizer: " + sanitized->text());
   return lines;
+}
+
+std::string Verdict::tolerance_text() const {
+  if (tolerance <= 0) return "";
+  char text[100];
+  std::snprintf(text, sizeof text, "within a relative tolerance of %.3g, which was given by hand", tolerance);
+  return text;
 }
 
 std::string Sanitized::text() const {
@@ -293,7 +305,8 @@ Json to_json(const Verdict& verdict) {
                {"device", verdict.device},
                {"compile_seconds", verdict.compile_seconds},
                {"evaluate_seconds", verdict.evaluate_seconds}};
-  put(json, "largest_ulps", verdict.largest_ulps);
+  put(json, "largest_ulps", verdict.largest_ulps), put(json, "further_inputs", verdict.further_inputs);
+  if (verdict.tolerance > 0) json["tolerance"] = verdict.tolerance;
   if (verdict.built_by) json["built_by"] = kBuiltByNames[static_cast<size_t>(*verdict.built_by)];
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
@@ -331,7 +344,8 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       verdict.image = image_from_json(from.at("image"));
       verdict.resources = resources_from_json(from.at("resources"));
       verdict.throttled_samples = from.at("throttled_samples");
-      take(from, "largest_ulps", verdict.largest_ulps);
+      take(from, "largest_ulps", verdict.largest_ulps), take(from, "further_inputs", verdict.further_inputs);
+      verdict.tolerance = from.value("tolerance", 0.0);
       if (auto by = from.find("built_by"); by != from.end()) {
         auto built_by = find_name<BuiltBy>(kBuiltByNames, *by, "a compiler");
         if (built_by.ok()) verdict.built_by = *built_by;

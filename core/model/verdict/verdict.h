@@ -107,6 +107,9 @@ struct OtherSizes {
   std::string assumed() const;            ///< "assuming that x and y do not overlap"; empty: nothing is.
 };
 
+/// Why a finalist was compared on no inputs with other values, as a clause.
+inline constexpr const char* kNoFurtherInputs = "not run: its memory holds no floats that could be varied";
+
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   Stage stage = Stage::Admit;
@@ -124,6 +127,10 @@ struct Verdict {
   /// Largest distance of a float from the reference, in units of the last place, right or wrong; absent: nothing was
   /// compared.
   std::optional<double> largest_ulps;
+  /// Relative, of floats, as it was given by hand (--tolerance); 0: what the original's own rounding allows.
+  double tolerance = 0;
+  /// Of a finalist: inputs with other values on which it computed what the original does; 0: none could be made.
+  std::optional<uint64_t> further_inputs;
   int throttled_samples = 0;  ///< Samples that were taken while the GPU's clock was held down.
   /// Absent: only one compiler builds candidates here, or it is a recipe's, which only clang can follow.
   std::optional<BuiltBy> built_by;
@@ -134,7 +141,7 @@ struct Verdict {
   std::optional<FieldEquality> field;     ///< As well.
   std::optional<Sanitized> sanitized;     ///< Of what `apply` is about to patch in.
   std::string device;                     ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
-  double compile_seconds = 0, evaluate_seconds = 0;
+  double compile_seconds = 0, evaluate_seconds = 0;  ///< Of both with compiling, without what it waited for others.
 
   bool ok() const { return outcome == Outcome::Ok; }
   /// Of the kernel as a whole. Weights are shares of its time, so this is sum(w) / sum(w / speedup). 0 unless ok.
@@ -144,6 +151,8 @@ struct Verdict {
   bool gains() const;        ///< speedup_low() is above kSmallestGain.
   double seconds() const;    ///< Weighted mean of the candidate's medians. 0 unless ok.
   std::string text() const;  ///< One line for a person.
+  /// "within a relative tolerance of 0.1, which was given by hand"; empty: none was.
+  std::string tolerance_text() const;
   /// What is known beyond the recorded inputs, for a person: "At other sizes: proven for all sizes", …
   std::vector<std::string> beyond_recorded() const;
 };

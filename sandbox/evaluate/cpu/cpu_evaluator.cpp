@@ -22,7 +22,7 @@ constexpr double kShareOfLength = 0.1;
 Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const std::filesystem::path& folder,
                                                         const EvaluatorOptions& options) {
   std::unique_ptr<CpuEvaluator> evaluator(new CpuEvaluator);
-  evaluator->options_ = options;
+  evaluator->options_ = options, evaluator->tolerance_ = options.tolerance.value_or(mep.tolerance).relative;
   evaluator->device_ = cpu_device_label(options.threads);
   evaluator->shared_era_ = std::make_unique<SharedEra>();
   if (!evaluator->shared_era_->now()) return environment_error("not enough memory to start the processes that measure");
@@ -115,8 +115,10 @@ void CpuEvaluator::abandon() {
   size_comparison_->abandon();
 }
 
+void CpuEvaluator::forget_rivals() { best_ = 1, best_applicable_ = 1; }
+
 void CpuEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
-  verdict.device = device_;
+  verdict.device = device_, verdict.tolerance = tolerance_;
   uint64_t code_bytes = 0, fiber_kernels = 0;
   for (auto& kernel : job.compiled.kernels) {
     code_bytes += kernel.code_bytes;
@@ -192,7 +194,7 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   if (std::string trouble = made_ready(); !trouble.empty()) return not_launched(trouble);
   bool applicable = job.candidate.recipe.of_application();
   Inquiry inquiry;
-  inquiry.rival = applicable ? best_applicable_ : best_;
+  inquiry.rival = (applicable ? best_applicable_ : best_).load();
   inquiry.era = job.era;
   const RunnableCode code = runnable_code(job.candidate, image);
   auto answer = judge_by_length(job, code, inquiry);
@@ -207,8 +209,8 @@ Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   }
   if (!verdict) return std::move(*answer);
   if (runner_->alive()) measured_[key] = *verdict;
-  best_ = std::max(best_, verdict->speedup_low());
-  if (applicable) best_applicable_ = std::max(best_applicable_, verdict->speedup_low());
+  best_ = std::max(best_.load(), verdict->speedup_low());
+  if (applicable) best_applicable_ = std::max(best_applicable_.load(), verdict->speedup_low());
   return std::move(*verdict);
 }
 

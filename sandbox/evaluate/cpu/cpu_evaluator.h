@@ -27,6 +27,7 @@ class CpuEvaluator : public Evaluator {
   Evaluation verify(const Candidate& candidate) override;
   int parallelism() const override;
   void abandon() override;
+  void forget_rivals() override;
   Evaluation confirm(const Candidate& candidate) override;
   std::optional<Evaluation> confirm_by(const Candidate& candidate, Deadline deadline) override;
   Evaluation with_other_sizes(Evaluation evaluation, const Candidate& candidate) override {
@@ -83,7 +84,8 @@ class CpuEvaluator : public Evaluator {
   std::map<Hash, Verdict> measured_;  ///< Used by the measuring thread only.
   std::map<Hash, Verdict> checks_;    ///< What check mode said, by code. Guarded by confirming_.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
-  double best_applicable_ = 1, best_ = 1;
+  std::atomic<double> best_applicable_ = 1, best_ = 1;
+  double tolerance_ = 0;   ///< As Verdict::tolerance.
   std::mutex confirming_;  ///< One measurement at a time, confirmations included.
   // State for confirm_cost(), which may be called while another thread fills report_.
   std::atomic<bool> fresh_ = false;            ///< The runner has judged only finalists.

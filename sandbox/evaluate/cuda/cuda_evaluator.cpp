@@ -249,8 +249,13 @@ void CudaEvaluator::abandon() {
   size_comparison_->abandon();
 }
 
+void CudaEvaluator::forget_rivals() {
+  std::lock_guard lock(mutex_);
+  best_ = 1, choice_ = {};
+}
+
 void CudaEvaluator::label(const EvaluationJob& job, Verdict& verdict) const {
-  verdict.device = facts_.label;
+  verdict.device = facts_.label, verdict.tolerance = options_.tolerance.value_or(mep_.tolerance).relative;
   bool rebuilt = !job.rebuilt.image.empty();
   if (!rebuilt)
     for (auto& kernel : job.compiled.kernels)

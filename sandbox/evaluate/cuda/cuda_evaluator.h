@@ -62,6 +62,7 @@ class CudaEvaluator : public Evaluator {
   Evaluation verify(const Candidate& candidate) override;
   int parallelism() const override;
   void abandon() override;
+  void forget_rivals() override;
   Evaluation confirm(const Candidate& candidate) override;
   std::optional<Evaluation> confirm_by(const Candidate& candidate,
                                        std::chrono::steady_clock::time_point deadline) override;

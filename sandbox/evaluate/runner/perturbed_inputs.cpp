@@ -177,6 +177,7 @@ bool PerturbedInputs::bears_mixtures(size_t instance) {
 std::optional<MemoryEntry> PerturbedInputs::make_mixture(size_t instance, uint64_t mix) {
   memory_before_.push_back(memory_.size());
   auto made = mixture(instance, mix);
+  lacked_memory_ = !made;
   auto entry = made ? add_entry(std::move(*made), instance) : std::nullopt;
   if (!entry) return forget_mixture(), std::nullopt;
   for (auto& one : cases_)

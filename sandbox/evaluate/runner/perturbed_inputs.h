@@ -45,6 +45,8 @@ class PerturbedInputs {
   /// which drops the one that was made last. Error bounds of sums are lent by the recorded inputs and the perturbed
   /// ones. nullopt: the original does not repeat its answer, or there is no memory for it. EXPECTS: to_mix().
   std::optional<MemoryEntry> make_mixture(size_t instance, uint64_t mix);
+  /// Whether the last one could not be laid for want of memory; otherwise the original did not repeat its answer.
+  bool lacked_memory() const { return lacked_memory_; }
   void drop_mixture();
 
  private:
@@ -70,6 +72,7 @@ class PerturbedInputs {
   Verification& verification_;
   Tolerances& tolerances_;
   LengthBounds& length_bounds_;
+  bool lacked_memory_ = false;
   std::vector<Case> cases_;
   std::vector<DeviceMemory> memory_;
   std::vector<size_t> memory_before_;  ///< Per mixture: the size of memory_ before it was made.

@@ -325,6 +325,7 @@ std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const 
                       " of its samples were taken while the GPU's clock was held down; waiting did not help";
   }
   if (verdict.ok() && verdict.timings.empty() && !inquiry.untimed) return std::nullopt;
+  if (inquiry.confirm && verdict.ok()) verdict.further_inputs = perturbed_.count();
   if (std::string left_out = bench_->plan.left_out(); inquiry.confirm && verdict.ok() && !left_out.empty())
     verdict.detail += (verdict.detail.empty() ? "" : "; ") + left_out;
   return verdict;

@@ -53,7 +53,9 @@ std::set<std::string> words_of(const std::string& text) {
 void judge(Finding& finding, const RunTrial& base, const RunTrial& trial) {
   const Hypothesis& card = finding.hypothesis;
   const double of_base = base.verdict.speedup();
-  const double low = trial.verdict.speedup_low() / of_base, high = trial.verdict.speedup_high() / of_base;
+  // Both were measured against the original, each with an error of its own.
+  const double low = trial.verdict.speedup_low() / std::max(of_base, base.verdict.speedup_high()),
+               high = trial.verdict.speedup_high() / std::max(1e-6, std::min(of_base, base.verdict.speedup_low()));
   finding.speedup = trial.verdict.speedup() / of_base;
   auto from = figure_of(base, card.figure), to = figure_of(trial, card.figure);
   if (from && to) finding.measured = card.figure + " " + number(*from) + " -> " + number(*to) + "; ";

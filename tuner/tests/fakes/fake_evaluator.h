@@ -49,6 +49,7 @@ class FakeEvaluator : public Evaluator {
   }
   int parallelism() const override { return parallelism_; }
   void abandon() override { abandoned_ = true; }
+  void forget_rivals() override { ++forgotten; }
   Evaluation confirm(const Candidate& candidate) override {
     abandoned_before_confirming += abandoned_;
     confirmed.push_back(candidate);
@@ -68,7 +69,7 @@ class FakeEvaluator : public Evaluator {
   /// What other sizes make of a verdict; empty: nothing.
   std::function<void(const Candidate&, Verdict&)> elsewhere;
   std::function<Evaluation()> original;  ///< Its evaluation as a candidate; empty: that cannot be asked.
-  size_t original_asked = 0;
+  size_t original_asked = 0, forgotten = 0;
   Landscape confirms;                           ///< Results of confirmations; empty: those of the search.
   std::vector<Candidate> submitted, confirmed;  ///< In order.
   size_t abandoned_before_confirming = 0;

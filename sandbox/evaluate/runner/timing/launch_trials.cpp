@@ -294,9 +294,14 @@ bool LaunchTrials::differs(const Compared& one, MemoryEntry expected, Verdict& v
 
 bool LaunchTrials::settle(Compared& one, const LoadedCode& candidate, Verdict& verdict) {
   auto entry = perturbed_.make_mixture(instance_, one.trial.mix);
-  if (!entry)
-    return true;  // The original does not repeat its own answer: nothing can be
-                  // said of the candidate's.
+  if (!entry && perturbed_.lacked_memory()) {
+    verdict.outcome = Outcome::Unstable, verdict.stage = Stage::Time;
+    verdict.instance = bench_.mep.instances[instance_].id;
+    verdict.detail = "a launch that was timed differs from the original's (" + one.trial.text() +
+                     "), and there is not enough memory to find out whether the original repeats its own";
+    return false;
+  }
+  if (!entry) return true;  // The original does not repeat its own answer: nothing can be said of the candidate's.
   bool right = !describe(one, *entry, verdict);
   if (!right) {
     // Alone, on these very inputs: is it the inputs that it cannot do, or the timing?

@@ -271,6 +271,14 @@ void Racing::suspect_below_floor(const Race& race, size_t instance, Verdict& ver
   verdict.instance = bench_.mep.instances[instance].id, verdict.stage = Stage::Time;
 }
 
+Timing Racing::not_timed(const TimedInstance& timed) const {
+  Timing timing;
+  timing.instance = bench_.mep.instances[timed.instance].id, timing.weight = timed.weight;
+  timing.baseline_seconds = timing.seconds = rival_seconds(timed.instance);
+  timing.speedup = timing.speedup_high = 1, timing.speedup_low = 1e-6;
+  return timing;
+}
+
 bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstance>& instances, int races_after,
                       int checks_after, double check_seconds, const std::vector<double>& verified, Verdict& verdict) {
   const Inquiry& inquiry = bench_.inquiry;
@@ -311,8 +319,8 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
     lost += timed.weight;
     if (race.speedup().value < rules.hopeless || 2 * lost >= whole) break;
   }
-  for (auto& timing : timings)
-    if (timing) verdict.timings.push_back(std::move(*timing));
+  for (size_t at = 0; at < instances.size(); ++at)
+    verdict.timings.push_back(timings[at] ? std::move(*timings[at]) : not_timed(instances[at]));
   return true;
 }
 

@@ -48,6 +48,9 @@ class Racing {
   bool candidate_goes_first(unsigned round) const;
   /// Of what the inquiry's candidate is raced against, by the calibration.
   double rival_seconds(size_t instance) const;
+  /// Of an instance that was left out, as others had shown that the candidate cannot win: it may be slower by any
+  /// factor.
+  Timing not_timed(const TimedInstance& timed) const;
   /// Duration of a launch of the original, as far as it is known; else 0.
   double expected_seconds(size_t instance) const;
   /// Untimed launches of these, in turn.
