@@ -201,6 +201,14 @@ void keep_surface_reads_in_order(llvm::Module& module) {
     }
 }
 
+/// nvcc's -prec-div=false, and with it -use_fast_math, is about floats; clang's -freciprocal-math about all types.
+void divide_only_floats_by_reciprocals(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+      if (llvm::isa<llvm::FPMathOperator>(instruction) && !instruction.getType()->getScalarType()->isFloatTy())
+        instruction.setHasAllowReciprocal(false);
+}
+
 /// With -use_fast_math clang's headers replace sinf, cosf, sincosf, logf and log2f; nvcc replaces these functions too.
 void use_fast_functions(llvm::Module& module) {
   for (const char* name : {"tanf", "expf", "exp10f", "log10f", "powf"}) {
@@ -302,6 +310,8 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   KERNELIFT_ASSIGN(result.diagnostics, std::move(diagnostics));
   if (std::ranges::find(options.flags, "-fgpu-approx-transcendentals") != options.flags.end())
     use_fast_functions(*result.module);
+  if (std::ranges::find(options.flags, "-freciprocal-math") != options.flags.end())
+    divide_only_floats_by_reciprocals(*result.module);
   return result;
 }
 

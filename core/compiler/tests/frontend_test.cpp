@@ -177,6 +177,18 @@ TEST(DeviceLanguage, FastMathUsesTheFunctionsThatNvccUses) {
     EXPECT_TRUE(device->module->getFunction("__nv_exp"));
   }
 }
+TEST(DeviceLanguage, ApproximateDivisionIsOfFloatsAlone) {
+  auto device = compile("__global__ void k(float* f, double* d) { f[0] /= f[1]; d[0] /= d[1]; }",
+                        with([](auto& o) { o.flags.insert(o.flags.end(), {"-Xarch_device", "-freciprocal-math"}); }));
+  ASSERT_TRUE(device->module) << device->error;
+  int divisions = 0;
+  for (auto& instruction : llvm::instructions(*device->module->getFunction("_Z1kPfPd")))
+    if (instruction.getOpcode() == llvm::Instruction::FDiv) {
+      ++divisions;
+      EXPECT_EQ(instruction.hasAllowReciprocal(), instruction.getType()->isFloatTy());
+    }
+  EXPECT_EQ(divisions, 2);
+}
 TEST(DeviceLanguage, MemoryAndVariables) {
   expect_compiles(
       "extern __shared__ double dynamic[]; __shared__ float tile[32][33]; tile[threadIdx.y][threadIdx.x] = table[n]; "
