@@ -277,6 +277,8 @@ Result<Exit> write_tuned_program(const Context& context, RunToApply& run, const 
 
 Result<Exit> apply_one(const Context& context, const Options& options) {
   KERNELIFT_ASSIGN(auto run, RunToApply::open(context, options, options.runs[0]));
+  if (std::error_code code; !std::filesystem::exists(options.runs[0], code))
+    context.note("apply: the run of '" + options.runs[0] + "' that was written last: " + run->file().string());
   if (auto origin = extractor::origin_of_program(run->offer.request.root))
     return write_tuned_program(context, *run, *origin);
   auto applied = apply_best(std::move(run->offer), run->confirm());

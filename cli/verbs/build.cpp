@@ -112,6 +112,16 @@ Result<Exit> run(const Context& context, const Options& request) {
 
   if (guard.interrupted()) return Error{"interrupted; the build command " + outcome.describe(), Exit::Interrupted};
   if (!outcome.ok()) return answer_is_no("the build command " + outcome.describe() + ": " + join_command(command));
+  // make knows nothing of devices: what was built for another one is up to date for it.
+  const fs::path built_for = config.state / "built_for";
+  const std::string device = config.device == "cpu" ? "the CPU device" : "a GPU";
+  if (logged) {
+    KERNELIFT_TRY(write_atomically(built_for, device));
+  } else if (auto known = read_text(built_for); known.ok() && *known != device) {
+    return answer_is_no("nothing was compiled, and what lies here was built for " + *known +
+                        ": clean (make clean, or remove the build folder), and run this again, from the configure "
+                        "step on");
+  }
   if (context.json) {
     Json document = artefact("kernelift-build", 1, 1);
     document["command"] = command;
@@ -130,8 +140,10 @@ Result<Exit> run(const Context& context, const Options& request) {
             : "no compile command was seen: everything was up to date, or the build was configured with the full path "
               "of another compiler; clean or remove its build folder and run kernelift build again, from the configure "
               "step on");
-  context.say("build finished; " + (after.commands > 0
-                                        ? counted(after.commands, "compile command") + " in " + log.string()
+  context.say("build finished; " + (logged ? counted(after.commands, "compile command") + " in " + log.string()
+                                    : after.commands > 0
+                                        ? "nothing was compiled; " + counted(after.commands, "compile command") +
+                                              " of earlier builds in " + log.string()
                                         : "nothing has been compiled since " + config.state.string() + " was created"));
   return Exit::Done;
 }

@@ -1,6 +1,7 @@
 // `kernelift export`: writes a run in the formats of other tools, or completely as JSON.
 #include "tuner/store/export.h"
 #include "cli/verbs.h"
+#include "reintegrate/apply_request.h"
 
 namespace kernelift::cli {
 namespace {
@@ -10,7 +11,8 @@ struct Options {
 };
 
 Result<Exit> run(const Options& options, const Context& context) {
-  KERNELIFT_ASSIGN(tuner::Run opened, tuner::Run::open(options.run));
+  KERNELIFT_ASSIGN(std::filesystem::path file, reintegrate::find_run(options.run, context.state_folder()));
+  KERNELIFT_ASSIGN(tuner::Run opened, tuner::Run::open(file));
   KERNELIFT_ASSIGN(Json document, export_run(opened, options.format));
   // Escaped beyond ASCII: it may go to a terminal.
   KERNELIFT_TRY(context.deliver(options.out, document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"));
@@ -23,7 +25,7 @@ Result<Exit> run(const Options& options, const Context& context) {
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("RUN", options->run, "A .klrun file")->required();
+  app.add_option("RUN", options->run, "A .klrun file, or a kernel's name for its latest run")->required();
   app.add_option("--to", options->format,
                  "t4 (Kernel Tuner results), cachefile (Kernel Tuner cache), or json (the complete run)")
       ->required();

@@ -6,6 +6,7 @@
 #include "cli/report/run_report.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "reintegrate/apply_request.h"
 #include "tuner/store/run.h"
 
 namespace fs = std::filesystem;
@@ -45,6 +46,9 @@ Result<Exit> report(const Context& context, const Options& options) {
   if (options.optimize) return report_on_optimize(context, options);
   fs::path run = options.run, state = context.state_folder();
   if (run.empty()) run = tuner::Run::last_written(state);
+  else {
+    KERNELIFT_ASSIGN(run, reintegrate::find_run(run, state));
+  }
   if (run.empty())
     return usage_error("there is no run under " + (state / "runs").string() + "; create one with: kernelift tune MEP");
   KERNELIFT_ASSIGN(ReportData data, gather_report(run));
@@ -62,7 +66,8 @@ Result<Exit> report(const Context& context, const Options& options) {
 
 Action setup(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("run", options->run, "Run file (default: the one written last)");
+  app.add_option("run", options->run,
+                 "Run file, or a kernel's name for its latest run (default: the one written last)");
   app.add_flag("--optimize", options->optimize, "About the last `kernelift optimize`: all its kernels and runs");
   app.add_option("-o,--output", options->output, "HTML file to write; -: stdout")->required();
   return [options](const Context& context) { return report(context, *options); };

@@ -253,10 +253,15 @@ class Planner {
   /// for what grows with its square.
   void add_larger(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
     const MepInstance& instance = mep_.instances[index];
-    if (std::string why = why_not_larger(instance); !why.empty()) {
-      plan_.left_out = "no larger size was run, as " + why;
-      return;
-    }
+    const std::string why = why_not_larger(instance);
+    ++(why.empty() ? grown_ : not_grown_);
+    if (!why.empty()) why_not_grown_ = why;
+    if (not_grown_ > 0)
+      plan_.left_out = (grown_ == 0 ? "no larger size was run"
+                                    : "no size larger than that of " + std::to_string(not_grown_) +
+                                          (not_grown_ == 1 ? " recorded launch" : " recorded launches") + " was run") +
+                       ", as " + why_not_grown_;
+    if (!why.empty()) return;
     for (size_t more = 0; more < kLargerSizes; ++more) {
       Bindings larger;
       double growth = 1;
@@ -317,6 +322,8 @@ class Planner {
   std::vector<LaunchSite> sites_;  ///< Of the application.
   std::mt19937_64 random_;
   SizePlan plan_;
+  size_t grown_ = 0, not_grown_ = 0;  ///< Recorded launches whose memory can be made larger, and cannot.
+  std::string why_not_grown_;
 };
 
 }  // namespace

@@ -31,6 +31,11 @@ expect_exit 2 "$KL" scan -p empty
 expect_says "compile_commands.json"; expect_brief 1
 # The earlier scan is still valid.
 expect_exit 0 "$KL" extract forces
+# What was built for the CPU device is up to date for a build for GPUs.
+expect_exit 1 "$KL" build --device cuda -- true
+expect_says "what lies here was built for the CPU device: clean"
+expect_exit 0 "$KL" build --device cpu -- true
+expect_says "nothing was compiled;"
 # The state folder is removed while all programs are up to date: the messages name no file that does not exist.
 rm -rf .kernelift
 expect_exit 0 "$KL" build --device cpu -- true

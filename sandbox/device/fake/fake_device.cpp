@@ -128,6 +128,7 @@ DeviceOutcome FakeDevice::run(const DeviceProgram& program, std::chrono::millise
         if (program.check) std::ranges::move(run.findings, std::back_inserter(outcome.findings));
         if (run.fault == DeviceFault::None) break;
         outcome = {run.fault, run.detail};
+        outcome.survived = run.survived;
         lost_ = !outcome.usable();
         return outcome;
       }

@@ -31,6 +31,7 @@ struct FakeRun {
   DeviceFault fault = DeviceFault::None;
   std::string detail = {};
   std::vector<AccessFinding> findings = {};  ///< If the program is checked.
+  bool survived = false;                     ///< The fault ended nothing else.
 };
 
 struct FakeKernel {

@@ -242,6 +242,7 @@ Status Calibration::calibrate(const Original& original) {
   // The original gets a longer time limit than candidates.
   constexpr std::chrono::milliseconds kOriginalLimit{60'000};
   bench_.settings.launch_limit = std::max(configured_limit_, kOriginalLimit);
+  bench_.original = original.code;
   if (auto failure = bench_.baseline.load(bench_.device, *bench_.memory, bench_.mep, original.code))
     return environment_error("the original cannot be run on " + bench_.device.facts().name + ": " + failure->detail);
   // An idle GPU runs slowly at first.

@@ -82,6 +82,7 @@ struct Workbench {
   std::unique_ptr<ReplayMemory> memory;
 
   LoadedCode baseline;
+  RunnableCode original;                  ///< Of which the baseline was loaded.
   std::optional<LoadedCode> application;  ///< The application's own machine code, if it reproduces the capture.
   std::vector<LoadedCode> rounded;        ///< Builds of the original that round differently.
   std::vector<LoadedCode> at_random;      ///< Builds of the original with randomly rounded sums.

@@ -74,6 +74,16 @@ void SizeRuns::answer(const SizedInstance& sized, Answered& into) {
   if (!into.why_not.empty()) into.answers.clear(), into.placed.clear(), into.bytes = 0;
 }
 
+bool SizeRuns::fails_alike(const SizedInstance& sized, const Answered& known) {
+  LoadedCode original;
+  if (!bench_.usable || original.load(bench_.device, *bench_.memory, bench_.mep, bench_.original)) return false;
+  Verification::Judged judged;
+  auto failure = launch_as(bench_, sized, known.memory, {}, original, [&](MemoryEntry entry) {
+    judged = verification_.run(original, entry, {Verification::Before::Poisoned});
+  });
+  return !failure && judged.failure && judged.failure->outcome == Outcome::Crashed;
+}
+
 void SizeRuns::widen(const SizedInstance& sized, Answered& known) {
   length_bounds_.find(sized, known.memory);
   if (std::exchange(known.widened, true) || bench_.user_tolerance()) return;
@@ -156,6 +166,12 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     // Tolerances of the recorded size may be too narrow.
     if (!failure && !judged.failure && judged.first && bench_.usable) widen(sized, known), failure = launch();
     if (!failure) failure = judged.failure;
+    if (judged.failure && judged.failure->outcome == Outcome::Crashed && fails_alike(sized, known)) {
+      known.why_not = "the original fails there";
+      run.dropped.push_back({sized.size, known.why_not});
+      bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
+      continue;
+    }
     if (failure || judged.first) {
       tell(sized, known, judged, failure, verdict);
       return false;

@@ -45,6 +45,9 @@ class SizeRuns {
   /// Of the original, if it takes as long for each thread as at the recorded size.
   double expected_seconds(const SizedInstance& sized) const;
   void answer(const SizedInstance& sized, Answered& into);
+  /// Whether the original fails there, too, where it is run as a candidate is. That it did not when its answers were
+  /// taken is luck: what lay beside its memory then may have gone.
+  bool fails_alike(const SizedInstance& sized, const Answered& known);
   /// Widens the tolerances of the answers by the original's other roundings at that size; with the error bounds of its
   /// sums there, of a candidate that Inquiry::held_to_length.
   void widen(const SizedInstance& sized, Answered& known);

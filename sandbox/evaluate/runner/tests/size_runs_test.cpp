@@ -19,7 +19,18 @@ constexpr int kRecorded = 3000, kHeldOut = 1501;
 
 Result<std::unique_ptr<Device>> fake_device(int) {
   auto images = fake::images();
-  images["ends at one"] = images["slow elsewhere"] = images["original"];
+  images["ends at one"] = images["slow elsewhere"] = images["ends at one later"] = images["crashes at one"] =
+      images["original"];
+  // As where something else lay behind an array when the original's answers were taken.
+  images["ends at one later"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
+    static int runs = 0;
+    if (call.n == 1 && ++runs > 2) return FakeRun{1e-6, DeviceFault::Crashed, "reads behind in", {}, true};
+    return call.run(), FakeRun{100e-6};
+  });
+  images["crashes at one"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
+    if (call.n == 1) return FakeRun{1e-6, DeviceFault::Crashed, "reads behind in", {}, true};
+    return call.run(), FakeRun{50e-6};
+  });
   images["ends at one"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
     if (call.n == 1) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
     return call.run(), FakeRun{100e-6};
@@ -87,6 +98,15 @@ TEST(SizeRuns, SizesThatWouldTakeTooLongAreLeftOutAndCounted) {
   ASSERT_TRUE(verdict.sizes_run);
   EXPECT_FALSE(verdict.sizes_run->right.empty());
   EXPECT_THAT(verdict.sizes_run->text(), HasSubstr(" more sizes left out for lack of time"));
+}
+
+TEST(SizeRuns, ACandidateThatFailsWhereTheOriginalThenDoesIsNotToBlame) {
+  Rig later("ends at one later");
+  Verdict verdict = later.judge("crashes at one");
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_THAT(verdict.sizes_run->text(), HasSubstr("1 size left out (n = 1): the original fails there"));
+  Rig never("original");
+  EXPECT_EQ(never.judge("crashes at one").outcome, Outcome::Crashed);
 }
 
 TEST(SizeRuns, ACandidateThatFailsAtASizeIsSaidToFailThere) {
