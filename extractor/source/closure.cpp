@@ -237,6 +237,10 @@ class Walker : public DynamicRecursiveASTVisitor {
       return;
     }
     if (quiet_ || declaration->getLocation().isInvalid() || unit_.is_user(declaration->getLocation())) return;
+    // clang declares its own functions (__syncthreads) where they are first used, be that in some header.
+    if (auto* function = llvm::dyn_cast<FunctionDecl>(declaration);
+        function && function->isImplicit() && function->getBuiltinID() != 0)
+      return;
     auto* named = llvm::dyn_cast<NamedDecl>(declaration);
     static const std::set<std::string> kStandard = {"size_t",   "ptrdiff_t", "int8_t",    "int16_t",
                                                     "int32_t",  "int64_t",   "uint8_t",   "uint16_t",

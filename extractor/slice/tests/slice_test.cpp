@@ -57,6 +57,21 @@ int main() { k<<<1, 1>>>(nullptr); other<<<1, 1>>>(nullptr); printf("done"); }
   EXPECT_EQ(slice.mangled, "_Z1kPf");
 }
 
+TEST(Slice, TakesNoHeaderForAFunctionOfClangsOwnThatItUsedFirst) {
+  TestApp library, app;
+  library.header("reduce.h", "#pragma once\n__device__ inline void all() { __syncthreads(); }\n");
+  app.unit("a.cu", R"(
+#include <reduce.h>
+__global__ void k(float* x) { __shared__ float s[32]; s[threadIdx.x] = x[0]; __syncthreads(); x[0] = s[0]; }
+__global__ void other(float* x) { x[0] = 1; all(); }
+int main() { k<<<1, 32>>>(nullptr); }
+)",
+           {"-isystem", library.root().string()});
+  Slice slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_FALSE(has(slice, "reduce.h"));
+}
+
 TEST(Slice, TakesDeclarationsThatOnlyAnUnrollPragmaNames) {
   TestApp app;
   app.unit("a.cu", R"(
