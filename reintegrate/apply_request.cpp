@@ -157,7 +157,13 @@ void set_commands(const std::string& run, const std::string& check, const std::o
   const auto& then = offer.recorded;
   bool by_shell =
       then.size() == 3 && then[0] == "sh" && then[1] == "-c";  // `optimize` records a command line in this form.
-  if (words(timed) == (by_shell ? words(then[2]) : then)) return;
+  // What was found on PATH may have been a script that runs the program of that name (a shim of Python's).
+  auto same = [](std::vector<std::string> asked, std::vector<std::string> recorded) {
+    const bool on_path = !asked.empty() && asked[0].find('/') == std::string::npos;
+    if (on_path && !recorded.empty()) recorded[0] = fs::path(recorded[0]).filename().string();
+    return asked == recorded;
+  };
+  if (same(words(timed), by_shell ? words(then[2]) : then)) return;
   offer.kernel_share = 0, offer.shares.clear();
   offer.request.notes.push_back("Nothing is predicted for the application: the recorded command is '" +
                                 (by_shell ? then[2] : join_command(then)) +

@@ -222,6 +222,8 @@ class Loop {
   }
   static std::string why(const Result<Step>& step) { return step.ok() ? step->message() : step.error().message; }
   void end(LoopRow& row, const char* outcome, std::string why) const {
+    // What had come of it before stands.
+    if (!row.outcome.empty()) return (void)(row.why += "; afterwards: " + why);
     row.outcome = is_interrupted() ? "interrupted" : outcome, row.why = std::move(why);
   }
 

@@ -80,6 +80,8 @@ TEST(RunOffer, PredictsNothingForAnotherCommandLineThanTheRecordedOne) {
   EXPECT_EQ(share({"sh", "-c", "./app  input.dat"}, "./app input.dat"), 0.5);
   EXPECT_EQ(share({"./app", "two words"}, "./app 'two words'"), 0.5);
   EXPECT_EQ(share({}, "./app"), 0.5) << "an old capture does not name its command";
+  EXPECT_EQ(share({"/opt/python/bin/python3", "run.py"}, "python3 run.py"), 0.5) << "by a script of that name on PATH";
+  EXPECT_EQ(share({"/opt/python/bin/python3", "run.py"}, "./python3 run.py"), 0);
   EXPECT_EQ(share({"./app", "input.dat"}, "./app large.dat"), 0);
   EXPECT_EQ(share({"sh", "-c", "./app"}, "./app && ./app"), 0);
   EXPECT_EQ(share({"./app"}, "", "./check"), 0) << "without --run the check is timed";

@@ -69,7 +69,11 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   for (auto& spelled : mep.launches) {
-    if (!spelled.spells_geometry()) continue;
+    if (!spelled.spells_geometry()) {
+      contradiction = "the definition of a macro spells grid and block of the launch at line " +
+                      std::to_string(spelled.range.line) + ", where a patch cannot change them for this launch alone";
+      continue;
+    }
     const LaunchSite site = over_arguments(spelled, mep);
     LaunchModel model;
     model.knobs_ = knobs;

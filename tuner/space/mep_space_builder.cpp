@@ -271,9 +271,10 @@ void MepSpace::Builder::add_block_shape() {
   for (int axis = 0; axis < 3; ++axis) {
     bool readable = model_ && model_->grid(axis) && model_->block(axis);
     if (axis == 0 && !readable)
-      return leave_block("block size",
-                         (model_ ? "the launch does not say how the grid along x follows it" : contradiction_) +
-                             "; a launch whose grid and block are expressions of sizes and constants is understood");
+      return leave_block(
+          "block size",
+          (model_ ? "the launch does not say how the grid along x follows it" : contradiction_) +
+              "; a launch is understood that spells grid and block as expressions of sizes and constants");
     if (readable ? add_block_axis(axis) : model_->block(axis) && model_->block(axis)->evaluate(recorded_).ok())
       continue;
     made_.blocks_left_alone_.resize(told);
