@@ -219,7 +219,11 @@ Mep describe(const ScanIndex& index, const ScannedKernel& kernel, const Slice& s
   for (auto& knob : index.knobs) {
     const bool in_text = std::ranges::find(mep.knobs, knob.name, &Knob::name) != mep.knobs.end();
     const bool of_launch = knob.in_geometry && std::ranges::find(knob.kernels, kernel.id) != knob.kernels.end();
-    if (of_launch && !in_text) mep.constants.emplace(knob.name, knob.value);
+    if (!of_launch || in_text) continue;
+    // A launch is changed where it is spelled; where a macro's definition spells it, by what that names.
+    if (std::ranges::any_of(mep.launches, [&](auto& site) { return !site.spells_geometry() && site.uses(knob.name); }))
+      mep.knobs.push_back(knob);
+    else mep.constants.emplace(knob.name, knob.value);
   }
   return mep;
 }

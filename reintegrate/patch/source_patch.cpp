@@ -319,10 +319,11 @@ class Planner {
   Status edit_launches(const Bindings& changed) {
     if (!beside_.empty()) return choose_at_launches(changed);
     KERNELIFT_ASSIGN(bool geometry_changes, changes_geometry());
-    KERNELIFT_TRY(check_unseen_launches(q_, family_, geometry_changes, draft_));
-    if (q_.candidate.launches.empty()) return done();
     bool any = false;
-    for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
+    if (!q_.candidate.launches.empty())
+      for (auto& site : mep_.launches) KERNELIFT_TRY(edit_site(site, changed, any));
+    KERNELIFT_TRY(check_unseen_launches(q_, family_, geometry_changes, any ? Bindings() : changed, draft_));
+    if (q_.candidate.launches.empty()) return done();
     // With another argument the kernel is an instance of its own: the launches of the others stay.
     if (any && q_.candidate.launches[0].kernel == mep_.kernel_name && mep_.kernel_name.find('<') != std::string::npos &&
         family_.others() != 0)

@@ -8,6 +8,12 @@ namespace {
 
 using Lines = std::vector<uint32_t>;
 
+Lines lines_of(std::string_view text, const std::vector<uint64_t>& seen = {}) {
+  Lines lines;
+  for (auto& one : launches_in_conditionals(text, "scale", seen)) lines.push_back(one.line);
+  return lines;
+}
+
 const std::string kText =
     "#include \"k.h\"\n"                                     // 1
     "void all(float* a) { app::scale<<<8, 128>>>(a); }\n"    // 2
@@ -27,16 +33,22 @@ const std::string kText =
     "void end(float* a) { scale<<<8, 128>>>(a); }\n";
 
 TEST(LaunchesInConditionals, AreFoundByTheKernelsNameWithOrWithoutTemplateArguments) {
-  EXPECT_EQ(launches_in_conditionals(kText, "scale", {}), (Lines{4, 6}));
+  EXPECT_EQ(lines_of(kText), (Lines{4, 6}));
+}
+
+TEST(LaunchesInConditionals, HaveTheTextOfTheirConfiguration) {
+  auto found = launches_in_conditionals("#if A\nscale<float><<<n / B, B>>>(a);\n#endif\n", "scale", {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].configuration, "n / B, B");
 }
 
 TEST(LaunchesInConditionals, AreNotThoseThatTheScanHasSeen) {
-  EXPECT_EQ(launches_in_conditionals(kText, "scale", {kText.find("app::scale<<<1, 32")}), Lines{6});
+  EXPECT_EQ(lines_of(kText, {kText.find("app::scale<<<1, 32")}), Lines{6});
 }
 
 TEST(LaunchesInConditionals, OfTextThatIsCutAnywhereAreNoneThatTheWholeDoesNotHave) {
   for (size_t end = 0; end < kText.size(); ++end)
-    for (uint32_t line : launches_in_conditionals(std::string_view(kText).substr(0, end), "scale", {}))
+    for (uint32_t line : lines_of(std::string_view(kText).substr(0, end)))
       EXPECT_TRUE(line == 4 || line == 6) << line << " of the first " << end << " bytes";
 }
 

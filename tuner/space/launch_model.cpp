@@ -69,7 +69,12 @@ std::optional<LaunchModel> LaunchModel::fit(const Mep& mep, std::string& contrad
   Bindings knobs;
   for (auto& knob : mep.knobs) knobs[knob.name] = knob.value;
   for (auto& spelled : mep.launches) {
-    if (!spelled.spells_geometry()) {
+    // Where a macro's definition spells them, a block that follows a knob follows it in all launches that the macro
+    // writes.
+    const bool follows_knob = std::ranges::any_of(spelled.block, [&](auto& size) {
+      return size && std::ranges::any_of(mep.knobs, [&](auto& knob) { return size->uses(knob.name); });
+    });
+    if (!spelled.spells_geometry() && !follows_knob) {
       contradiction = "the definition of a macro spells grid and block of the launch at line " +
                       std::to_string(spelled.range.line) + ", where a patch cannot change them for this launch alone";
       continue;

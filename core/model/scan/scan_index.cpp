@@ -142,6 +142,11 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
   });
 }
 
+bool LaunchSite::uses(const std::string& name) const {
+  auto in = [&](const std::optional<Expression>& size) { return size && size->uses(name); };
+  return std::ranges::any_of(grid, in) || std::ranges::any_of(block, in) || in(shared);
+}
+
 Result<ScanIndex> ScanIndex::read(const std::filesystem::path& file) {
   KERNELIFT_ASSIGN(Json document, read_artefact(file, kFormat, kScanVersion, kFirstWithChecksum, kAgain));
   return scan_index_from_json(document, file.string());

@@ -103,6 +103,8 @@ struct LaunchSite {
     };
     return !through_macro || (here(grid_range) && here(block_range));
   }
+  /// Whether grid, block or shared memory are computed from the name.
+  bool uses(const std::string& name) const;
   /// The argument as spelled, if it may be evaluated once more; else empty.
   std::string repeatable_argument(size_t index) const {
     return index < argument_text.size() && !unrepeatable_arguments.contains(index) ? argument_text[index] : "";

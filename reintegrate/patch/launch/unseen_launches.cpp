@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/words.h"
+#include "core/model/kernel_key.h"
 #include "reintegrate/patch/kernel_beside.h"
 #include "reintegrate/patch/source_patch.h"
 
@@ -27,18 +28,20 @@ size_t past_blanks(std::string_view text, size_t at) {
   return at;
 }
 
-/// True if the text goes on from `at` as behind the name of a kernel that is launched: with <<<, or with template
-/// arguments first.
-bool is_launched(std::string_view text, size_t at) {
+/// Where the <<< is behind the name of a kernel that ends at `at`, perhaps with template arguments first; npos: it is
+/// not launched.
+size_t launch_behind(std::string_view text, size_t at) {
   at = past_blanks(text, at);
-  if (text.substr(at).starts_with("<<<")) return true;
-  if (at == text.size() || text[at] != '<') return false;
+  if (text.substr(at).starts_with("<<<")) return at;
+  if (at == text.size() || text[at] != '<') return text.npos;
   for (int open = 0; at < text.size() && text[at] != ';' && text[at] != '{'; ++at) {
     if (text[at] == '(') at = std::min(closing_bracket(text, at), text.size() - 1);
     open += text[at] == '<' ? 1 : text[at] == '>' ? -1 : 0;
-    if (open == 0) return text.substr(past_blanks(text, at + 1)).starts_with("<<<");
+    if (open > 0) continue;
+    at = past_blanks(text, at + 1);
+    return text.substr(at).starts_with("<<<") ? at : text.npos;
   }
-  return false;
+  return text.npos;
 }
 
 /// The end of the line that begins at `at`, with the lines that continue it.
@@ -51,9 +54,9 @@ size_t line_end(std::string_view text, size_t at) {
 
 }  // namespace
 
-std::vector<uint32_t> launches_in_conditionals(std::string_view text, const std::string& kernel,
-                                               const std::vector<uint64_t>& seen) {
-  std::vector<uint32_t> found;
+std::vector<LeftOutLaunch> launches_in_conditionals(std::string_view text, const std::string& kernel,
+                                                    const std::vector<uint64_t>& seen) {
+  std::vector<LeftOutLaunch> found;
   int depth = 0;
   for (size_t at = 0; at < text.size();) {
     if (text[at] == '#') {
@@ -72,11 +75,13 @@ std::vector<uint32_t> launches_in_conditionals(std::string_view text, const std:
       ++at;
       continue;
     }
-    if (depth > 0 && text.substr(at, end - at) == kernel && is_launched(text, end)) {
+    const size_t open = depth > 0 && text.substr(at, end - at) == kernel ? launch_behind(text, end) : text.npos;
+    if (open != text.npos) {
       size_t first = at;  // Its namespaces stand before it.
       while (first > 0 && (word_character(text[first - 1]) || text[first - 1] == ':')) --first;
       if (std::ranges::none_of(seen, [&](uint64_t known) { return first <= known && known <= at; }))
-        found.push_back(static_cast<uint32_t>(1 + std::ranges::count(text.substr(0, at), '\n')));
+        found.push_back({static_cast<uint32_t>(1 + std::ranges::count(text.substr(0, at), '\n')),
+                         text.substr(open + 3, std::min(text.find(">>>", open), text.size()) - open - 3)});
     }
     at = end;
   }
@@ -84,7 +89,7 @@ std::vector<uint32_t> launches_in_conditionals(std::string_view text, const std:
 }
 
 Status check_unseen_launches(const PatchQuestion& question, const KernelFamily& family, bool geometry_changes,
-                             PatchDraft& draft) {
+                             const Bindings& followed, PatchDraft& draft) {
   if (!family.kernel()) return done();
   const std::string named = "'" + question.mep.kernel_name + "'";
   const ScanIndex& scan = *question.scan;
@@ -110,9 +115,13 @@ Status check_unseen_launches(const PatchQuestion& question, const KernelFamily& 
     std::vector<uint64_t> seen;
     for (auto& site : scan.launches)
       if (draft.same_file(site.range.file, path)) seen.push_back(site.range.begin);
-    for (uint32_t line : launches_in_conditionals(*text, name, seen)) {
+    for (auto& [line, configuration] : launches_in_conditionals(*text, name, seen)) {
       const std::string where = path.lexically_relative(question.root).string() + ":" + std::to_string(line);
-      if (geometry_changes)
+      const std::string_view spelled = configuration;
+      const bool follows = !followed.empty() && std::ranges::all_of(followed, [&](auto& knob) {
+        return !whole_words(spelled, unqualified_name(knob.first)).empty();
+      });
+      if (geometry_changes && !follows)
         return refused("the launch of " + named + " would change, but " + where +
                        " launches it too, in code that this build leaves out and that a patch does not change");
       draft.notes.push_back("The launch of " + named + " at " + where +

@@ -13,14 +13,20 @@
 
 namespace kernelift::reintegrate {
 
-/// Lines (from 1) inside of conditionals on which the text launches `kernel`, its name without namespaces, by <<<,
-/// except the launches that begin at the bytes `seen`.
-std::vector<uint32_t> launches_in_conditionals(std::string_view text, const std::string& kernel,
-                                               const std::vector<uint64_t>& seen);
+struct LeftOutLaunch {
+  uint32_t line = 0;               ///< From 1.
+  std::string_view configuration;  ///< What stands between <<< and >>>.
+};
+
+/// Launches by <<< of `kernel`, its name without namespaces, inside of conditionals, except those that begin at the
+/// bytes `seen`.
+std::vector<LeftOutLaunch> launches_in_conditionals(std::string_view text, const std::string& kernel,
+                                                    const std::vector<uint64_t>& seen);
 
 /// Refuses a patch of the kernel's text that changes grid or block while there are such launches; otherwise notes those
-/// in code that is left out.
+/// in code that is left out. `followed`: the constants by which alone grid and block change, if that is so: launches
+/// that name them all change with them.
 Status check_unseen_launches(const PatchQuestion& question, const KernelFamily& family, bool geometry_changes,
-                             PatchDraft& draft);
+                             const Bindings& followed, PatchDraft& draft);
 
 }  // namespace kernelift::reintegrate
