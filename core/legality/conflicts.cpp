@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "core/legality/barriers.h"
@@ -106,7 +108,8 @@ class Search {
     for (size_t i = 0; i < touches_.size(); ++i)
       for (size_t j = i; j < touches_.size(); ++j) {
         const Kind a = touches_[i].access().kind, b = touches_[j].access().kind;
-        if (a == b && a != Kind::Store) continue;  // Two loads, or two atomic operations.
+        if (a == b && (a == Kind::Load || (a == Kind::Atomic && commute(touches_[i].access(), touches_[j].access()))))
+          continue;
         if (scope_ == Scope::Block && always_ordered(touches_[i].access(), touches_[j].access())) continue;
         isl::map pairs = between(i, j);
         if (pairs.is_null()) return std::nullopt;
@@ -131,6 +134,13 @@ class Search {
   }
 
  private:
+  /// In whatever order two atomic operations come, they leave the same.
+  static bool commute(const KernelModel::Access& a, const KernelModel::Access& b) {
+    static const std::set<std::string> kOrdered = {"xchg", "compare and exchange", "uinc_wrap", "udec_wrap"};
+    return a.operation == b.operation &&
+           std::ranges::none_of(kOrdered, [&](auto& ordered) { return a.operation.starts_with(ordered); });
+  }
+
   const isl::map& placed(size_t i) {
     if (placed_[i].is_null()) placed_[i] = touches_[i].placed().intersect_params(setting_.asked);
     return placed_[i];

@@ -93,8 +93,15 @@ class Comparison {
       if (side->model.accesses.size() > kMostAccesses) return "it has more accesses than can be compared";
     }
     auto &before = original_.model, &after = candidate_.model;
-    if (!after.block_atomics.empty() && before.block_atomics != after.block_atomics)
-      return "what other blocks see of " + after.block_atomics[0] + " is not understood";
+    std::vector<std::string> different;
+    std::ranges::set_symmetric_difference(before.unmodelled, after.unmodelled, std::back_inserter(different));
+    // More fences order more.
+    std::erase_if(different,
+                  [&](auto& one) { return one.starts_with(KernelModel::kFence) && after.unmodelled.contains(one); });
+    if (!different.empty())
+      return std::string("what ") + (after.unmodelled.contains(different[0]) ? "it" : "the original") + " does by '" +
+             different[0] + "', and the " + (after.unmodelled.contains(different[0]) ? "original" : "candidate") +
+             " does not, is not understood";
     for (auto& product : after.narrow_products)
       if (!before.narrow_products.contains(product) && before.wide_products.contains(product))
         return "whether a product with " + setting_.shown(*Expression::parse(product)) +
@@ -420,9 +427,8 @@ class Comparison {
 /// What both sides do is the same, whatever it is: code and launch are. No index has to be understood for that.
 std::optional<Answer> same_code(const Side& original, const Side& candidate) {
   auto &before = original.model, &after = candidate.model;
-  if (before.whole_code.empty() || before.whole_code != after.whole_code ||
-      before.block_atomics != after.block_atomics || original.launch.block != candidate.launch.block ||
-      original.launch.grid != candidate.launch.grid)
+  if (before.whole_code.empty() || before.whole_code != after.whole_code || before.unmodelled != after.unmodelled ||
+      original.launch.block != candidate.launch.block || original.launch.grid != candidate.launch.grid)
     return std::nullopt;
   Answer answer{Answer::Kind::Proven, {}, "", 0, {}};
   if (before.needs_different_memory || after.needs_different_memory)

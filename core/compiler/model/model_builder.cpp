@@ -168,6 +168,8 @@ class Walk {
   std::set<size_t> changed_;
 };
 
+constexpr uint64_t kMostThreads = 1024;  ///< Of a block on any GPU.
+
 /// What parameter_members.h attached.
 std::vector<KernelModel::Member> members_of(const llvm::Function& kernel) {
   std::vector<KernelModel::Member> members;
@@ -212,7 +214,9 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
     if (walk.changed().empty()) break;
     changed.insert(walk.changed().begin(), walk.changed().end());
   }
-  model.block_atomics = prepared.written.block_atomics;
+  model.unmodelled = prepared.written.unmodelled;
+  if (block && block->count() > std::min(kMostThreads, prepared.written.most_threads.value_or(kMostThreads)))
+    model.gaps.push_back({0, "a launch of more threads than a block may have here"});
   ProductWidths products = product_widths(*function);
   model.narrow_products = std::move(products.narrow), model.wide_products = std::move(products.wide);
   if (prepared.overruns.empty()) model.whole_code = whole_code(*function, block);

@@ -1,5 +1,7 @@
 // What the source says of a kernel, and its prepared IR no longer does.
 #pragma once
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,9 +15,8 @@ struct WrittenFacts {
   /// Lines of what the kernel and the functions it calls say is so (__builtin_assume, __builtin_unreachable). Passes
   /// believe it, and so would a compiler: what is right only if it holds is not right for all parameters.
   std::vector<unsigned> promises;
-  /// Calls of atomic functions whose effect other blocks need not see, by name, in alphabetical order:
-  /// "atomicAdd_block".
-  std::vector<std::string> block_atomics;
+  std::set<std::string> unmodelled;      ///< KernelModel::unmodelled.
+  std::optional<uint64_t> most_threads;  ///< Of a block, by its launch bounds.
 };
 
 /// EXPECTS: nothing was inlined.

@@ -133,7 +133,7 @@ Json to_json(const KernelModel& model) {
   for (auto& member : model.members)
     json["members"].push_back(
         {{"parameter", member.parameter}, {"offset", member.offset}, {"type", member.type}, {"path", member.path}});
-  json["block_atomics"] = model.block_atomics;
+  json["unmodelled"] = model.unmodelled;
   json["narrow_products"] = model.narrow_products, json["wide_products"] = model.wide_products;
   json["data"] = Json::array(), json["exchanges"] = Json::array();
   for (auto& datum : model.data)
@@ -183,7 +183,7 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
       model.data.push_back(
           {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});
     for (auto& entry : from.at("exchanges")) model.exchanges.push_back({entry.at("line"), entry.at("what")});
-    from.at("block_atomics").get_to(model.block_atomics);
+    from.at("unmodelled").get_to(model.unmodelled);
     from.at("narrow_products").get_to(model.narrow_products);
     from.at("wide_products").get_to(model.wide_products);
     model.code = from.at("code"), model.whole_code = from.at("whole_code");

@@ -95,8 +95,10 @@ struct KernelModel {
   std::vector<Access> accesses;
   std::vector<Barrier> barriers;
   std::vector<Gap> gaps;
-  /// Calls of atomic functions whose effect other blocks need not see, by name: "atomicAdd_block".
-  std::vector<std::string> block_atomics = {};
+  /// What the kernel does, or how, that no access describes: "atomicAdd_block", "__trap", "volatile loads",
+  /// "the values of table (1234abcd)". Two kernels are comparable where these are the same.
+  std::set<std::string> unmodelled = {};
+  static constexpr const char* kFence = "fence ";  ///< Begins those of them that a kernel may have more of.
   /// Products that are computed in at most 32 bits, and in more, by the parameters in them: "arg.a1 * arg.a3".
   std::set<std::string> narrow_products = {}, wide_products = {};
   std::vector<Datum> data = {};  ///< In the order of the prepared code.
