@@ -37,7 +37,7 @@ class Flight {
   /// In flight, or to be submitted again.
   bool knows(const Hash& key) const { return keys_.contains(key); }
   void submit(InFlight one, Clock::time_point now);
-  /// For submit_again(), once, if it is a proposal: whoever proposed it awaits a verdict.
+  /// For submit_again(), once, if it is a proposal: its proposer awaits a verdict.
   void put_back(InFlight one);
   /// Submits one that was taken back before it was answered, or put back; false if there is none.
   bool submit_again(Clock::time_point now);

@@ -100,14 +100,15 @@ class ProgressPrinter {
   double logged_ = 0;
 };
 
-/// Opens the MEP's latest run to continue it and sets the budgets: those on the command line are for this continuation;
-/// without them, what is left of the run's own.
+/// How a run with that tolerance compares floats.
 std::string within(double tolerance) {
   Verdict verdict;
   verdict.tolerance = tolerance;
   return tolerance > 0 ? verdict.tolerance_text() : "within the rounding that the original has";
 }
 
+/// Opens the MEP's latest run to continue it and sets the budgets: those on the command line are for this continuation;
+/// without them, what is left of the run's own.
 Result<tuner::Run> resume_run(const Options& options, const Context& context, const fs::path& folder, double seconds,
                               tuner::TuneOptions& tuning) {
   fs::path state = context.state_folder();

@@ -230,7 +230,7 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
   fs::path index = scratch / "index", text = scratch / "message";
   std::error_code ignored;
   KERNELIFT_TRY(write_atomically(text, message));
-  KERNELIFT_ASSIGN(std::string parent, commit_at("HEAD"));  // Once: whoever moves HEAD meanwhile loses nothing by it.
+  KERNELIFT_ASSIGN(std::string parent, commit_at("HEAD"));  // Once: HEAD may move meanwhile.
   KERNELIFT_ASSIGN(std::string tree, stage(parent, files, index));
   if (hooks && !hooks->none()) {
     KERNELIFT_TRY(try_hooks(files, message, scratch, *hooks));

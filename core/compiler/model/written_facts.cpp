@@ -71,7 +71,7 @@ void add_arithmetic(const llvm::Instruction& instruction, std::set<std::string>&
 void add_volatile(const llvm::Instruction& instruction, std::set<std::string>& found) {
   const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
   if (!pointer || !instruction.isVolatile()) return;
-  constexpr unsigned kShared = 3;  // There the model has who waits for whom.
+  constexpr unsigned kShared = 3;  // There the model knows which threads synchronise.
   auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
   if (!variable || variable->getAddressSpace() != kShared)
     found.insert(llvm::isa<llvm::LoadInst>(instruction) ? "volatile loads" : "volatile stores");
@@ -96,9 +96,6 @@ void add_initial_values(const llvm::Value* value, std::set<std::string>& found, 
 
 WrittenFacts written_facts(const llvm::Function& kernel) {
   WrittenFacts facts;
-  for (const char* name : {"nvvm.cluster_dim", "nvvm.maxclusterrank", "nvvm.blocksareclusters"})
-    if (auto attribute = kernel.getFnAttribute(name); attribute.isValid())
-      facts.unmodelled.insert(std::string(name) + " " + attribute.getValueAsString().str());
   if (auto bounds = kernel.getFnAttribute("nvvm.maxntid"); bounds.isValid()) {
     llvm::SmallVector<llvm::StringRef> axes;
     bounds.getValueAsString().split(axes, ',');
