@@ -112,7 +112,7 @@ class HostWritten : public EachDeclaration {
   std::vector<std::string>& names_;
 };
 
-/// How the source spells the members of structures that kernels get.
+/// What parameter_members.h keeps of each kernel.
 class KernelParameters : public EachDeclaration {
  public:
   explicit KernelParameters(std::vector<ParameterMembers>& all) : all_(all) {}
@@ -124,7 +124,7 @@ class KernelParameters : public EachDeclaration {
     if (!function || !function->hasAttr<clang::CUDAGlobalAttr>() || function->isDependentContext() ||
         function->isInvalidDecl())
       return;
-    if (auto members = ParameterMembers::of(*function); !members.rows.empty()) all_.push_back(std::move(members));
+    if (auto members = ParameterMembers::of(*function); !members.empty()) all_.push_back(std::move(members));
   }
   std::vector<ParameterMembers>& all_;
 };

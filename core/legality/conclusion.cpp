@@ -78,7 +78,8 @@ std::optional<Bindings> find_example(const Setting& setting, const isl::set& set
 Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const isl::set& writes,
                 const Wrong& leaves_rows) {
   const Answer too_much{Answer::Kind::NotKnown, {}, "comparing its accesses takes too many steps", 0, {}};
-  isl::set asked = setting.parameters_of(setting.asked), excluded = asked.subtract(asked);
+  const isl::set unread = setting.parameters_of(setting.unread, /*within=*/false);
+  isl::set asked = setting.parameters_of(setting.asked), excluded = unread;
   std::vector<isl::set> parts;
   for (auto& one : wrong) {
     parts.push_back(setting.parameters_of(one.parameters).coalesce());
@@ -90,7 +91,7 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
     // There, an example's subscripts are no elements.
     for (auto& part : parts) part = part.subtract(rows);
   }
-  excluded = excluded.coalesce();
+  asked = asked.unite(unread), excluded = excluded.coalesce();
   if (excluded.is_null()) return too_much;
   if (is_empty(excluded)) return {Answer::Kind::Proven, {}, "", 0, {}};
   isl::set right = asked.subtract(excluded).coalesce();
@@ -104,6 +105,8 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
       result.example = *values, result.line = wrong[i].line;
       result.why = (values->empty() ? "" : setting.example(*values) + ": ") + wrong[i].what;
     }
+  if (wrong.empty() && result.why.empty())
+    result.why = "a negative number is a large one where the kernel reads it as unsigned";
   if (!wrong.empty() && !example) result.why = "for some sizes " + wrong[0].what, result.line = wrong[0].line;
   if (!is_empty(useful)) result.premise = as_expression(right, asked, setting.parameters);
   if (!is_empty(useful) && (!result.premise || result.premise->size() > kShortPremiseNodes))

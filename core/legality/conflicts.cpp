@@ -95,12 +95,14 @@ std::vector<Meeting> meetings(Setting& setting, const Side& side, Scope scope) {
 
 class Search {
  public:
-  Search(Setting& setting, const Side& side, const std::vector<Touch>& touches, size_t subscripts, Scope scope)
+  Search(Setting& setting, const Side& side, const std::vector<Touch>& touches, size_t subscripts, Scope scope,
+         Order order)
       : setting_(setting),
         side_(side),
         touches_(touches),
         subscripts_(subscripts),
         scope_(scope),
+        order_(order),
         placed_(touches.size()) {}
 
   std::optional<std::vector<Conflict>> run() {
@@ -135,7 +137,8 @@ class Search {
 
  private:
   /// In whatever order two atomic operations come, they leave the same.
-  static bool commute(const KernelModel::Access& a, const KernelModel::Access& b) {
+  bool commute(const KernelModel::Access& a, const KernelModel::Access& b) const {
+    if (order_ == Order::Counts && rounds(a)) return false;
     static const std::set<std::string> kOrdered = {"xchg", "compare and exchange", "uinc_wrap", "udec_wrap"};
     return a.operation == b.operation &&
            std::ranges::none_of(kOrdered, [&](auto& ordered) { return a.operation.starts_with(ordered); });
@@ -267,6 +270,7 @@ class Search {
   const std::vector<Touch>& touches_;
   size_t subscripts_;
   Scope scope_;
+  Order order_;
   std::vector<isl::map> placed_;
   std::optional<std::vector<Meeting>> meetings_;
 };
@@ -274,8 +278,14 @@ class Search {
 }  // namespace
 
 std::optional<std::vector<Conflict>> conflicts(Setting& setting, const Side& side, const std::vector<Touch>& touches,
-                                               size_t subscripts, InstanceText::Scope scope) {
-  return Search(setting, side, touches, subscripts, scope).run();
+                                               size_t subscripts, InstanceText::Scope scope, Order order) {
+  return Search(setting, side, touches, subscripts, scope, order).run();
+}
+
+bool rounds(const KernelModel::Access& access) {
+  auto& operation = access.operation;
+  return operation.starts_with("fadd") || operation.starts_with("fsub") ||
+         operation.starts_with("llvm.nvvm.atomic.add.gen.f");
 }
 
 }  // namespace kernelift::legality

@@ -19,8 +19,15 @@ struct Conflict {
   isl::map unordered = {};
 };
 
+enum class Order {
+  Free,    ///< Sums by atomic operations come to the same in any order.
+  Counts,  ///< Not where they round.
+};
+/// An atomic sum of floats.
+bool rounds(const KernelModel::Access& access);
+
 /// The conflicts in one object: between any threads (Grid), or those of a block. nullopt: isl gave up.
 std::optional<std::vector<Conflict>> conflicts(Setting& setting, const Side& side, const std::vector<Touch>& touches,
-                                               size_t subscripts, InstanceText::Scope scope);
+                                               size_t subscripts, InstanceText::Scope scope, Order order = Order::Free);
 
 }  // namespace kernelift::legality

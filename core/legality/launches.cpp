@@ -10,6 +10,9 @@
 namespace kernelift::legality {
 namespace {
 
+/// Threads along an axis that are asked about: a number of 32 bits counts them, and a tile more.
+constexpr int64_t kMostAlong = (int64_t(1) << 31) - (1 << 20);
+
 isl::set parameters(const Setting& setting, const InstanceText& text, const std::string& more) {
   return isl::set(setting.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
                                        "] : " + text.constraints() + more + " }")
@@ -61,23 +64,26 @@ Findings launched(Setting& setting) {
       }
       // No number of 32 bits makes a grid too large along x.
       const std::string most = axis == 0 ? "" : " <= " + std::to_string(along(kLargestGrid, axis));
+      const std::string few = " and " + blocks + " <= " + std::to_string(kMostAlong / along(side->launch.block, axis));
       const std::string fits = "1 <= " + blocks + most, is = size ? " and " + blocks + " = " + *size : "";
       if (side == &setting.original) {
-        all = all.intersect(parameters(setting, text, is + " and " + fits));
+        all = all.intersect(parameters(setting, text, is + " and " + fits + few));
         continue;
       }
       isl::set none = all.intersect(parameters(setting, text, is + " and not (" + fits + ")"));
       if (!is_empty(none))
         found.wrong.push_back(
             {none, std::string("the candidate's grid has no size along ") + "xyz"[axis] + " that can be launched", 0});
-      all = all.intersect(parameters(setting, text, is));
+      all = all.intersect(parameters(setting, text, is + few));
     }
+  const isl::set launched = all;
   for (auto* side : {&setting.original, &setting.candidate})
     for (auto& condition : side->model.assumed) {
       InstanceText text(side->launch, setting.parameters, InstanceText::Scope::Block);
       text.constrain(condition);
       if (text.exact()) all = all.intersect(parameters(setting, text, ""));
     }
+  setting.unread = launched.subtract(all);
   for (auto* side : {&setting.original, &setting.candidate}) bound_remainders(setting, *side);
   return found;
 }

@@ -19,6 +19,7 @@
 #include "core/legality/isl_context.h"
 #include "core/legality/launches.h"
 #include "core/legality/sized_side.h"
+#include "core/legality/widths.h"
 
 namespace kernelift::legality {
 namespace {
@@ -51,7 +52,7 @@ std::vector<const Access*> accesses_of(const KernelModel& model, std::optional<s
 class Comparison {
  public:
   Comparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
-      : setting_{context, original, candidate, names, {}, {}, {}}, original_(original), candidate_(candidate) {}
+      : setting_{context, original, candidate, names, {}, {}, {}, {}}, original_(original), candidate_(candidate) {}
 
   /// What is not known of reads alone; asked after answer().
   const std::optional<Answer>& reads_not_known() const { return reads_not_known_; }
@@ -66,13 +67,16 @@ class Comparison {
       if (!strays) return too_much();
       for (auto& one : strays->wrong) setting_.asked = setting_.asked.subtract(one.parameters);
     }
+    if (!ask_where_the_original_fits(setting_)) return too_much();
+    if (is_empty(setting_.asked)) return not_known("for no size is it known that the original stays in its memory", 0);
     writes_ = setting_.asked.subtract(setting_.asked);
     // What is surely wrong for all sizes decides, whatever else is not understood.
     for (auto& [name, object] : common_objects())
       if (!compare(object)) return too_much();
     if (!note(beyond_extents(setting_, candidate_)) || !note(misaligned(setting_, candidate_)) || !compare_barriers())
       return too_much();
-    note_lanes();
+    note_lanes(), note_alignment();
+    if (!note(beyond_width(setting_))) return too_much();
     if (!check_shared()) return too_much();
     if (setting_.asked.is_null()) return too_much();
     if (!failed_) return conclude(setting_, wrong_, writes_, leaves_rows_);
@@ -102,10 +106,6 @@ class Comparison {
       return std::string("what ") + (after.unmodelled.contains(different[0]) ? "it" : "the original") + " does by '" +
              different[0] + "', and the " + (after.unmodelled.contains(different[0]) ? "original" : "candidate") +
              " does not, is not understood";
-    for (auto& product : after.narrow_products)
-      if (!before.narrow_products.contains(product) && before.wide_products.contains(product))
-        return "whether a product with " + setting_.shown(*Expression::parse(product)) +
-               " stays within 32 bits, as the original's need not, is not understood";
     return "";
   }
 
@@ -240,9 +240,32 @@ class Comparison {
     return true;
   }
 
+  /// Barriers may say in which order an element's sums are added, and with it how they are rounded. False: isl gave up.
+  bool compare_order_of_sums(const std::vector<Touch>& theirs, const std::vector<Touch>& ours, size_t subscripts,
+                             const std::string& name) {
+    auto sums_of = [](const std::vector<Touch>& all) {
+      std::vector<Touch> sums;
+      for (auto& one : all)
+        if (rounds(one.access())) sums.push_back(one);
+      return sums;
+    };
+    const auto before = sums_of(theirs), after = sums_of(ours);
+    if (before.empty() || after.empty()) return true;
+    const auto original = conflicts(setting_, original_, before, subscripts, Scope::Grid, Order::Counts);
+    if (!original) return false;
+    if (!original->empty()) return true;
+    const auto candidate = conflicts(setting_, candidate_, after, subscripts, Scope::Grid, Order::Counts);
+    if (candidate && !candidate->empty())
+      fail(
+          "the original adds to " + name + " in one order, the candidate" + at_line(after[0].access().line) + " in any",
+          after[0].access().line);
+    return candidate.has_value();
+  }
+
   bool compare_conflicts(const std::vector<Touch>& theirs, const Touches& touches, size_t subscripts,
                          const std::string& name) {
     auto& ours = touches.each;
+    if (!compare_order_of_sums(theirs, ours, subscripts, name)) return false;
     if (!touches.runs.empty()) {
       auto found = conflicts(setting_, candidate_, touches.runs, subscripts, Scope::Grid);
       if (!found || found->empty()) return found.has_value();
@@ -254,20 +277,36 @@ class Comparison {
     auto original = conflicts(setting_, original_, theirs, subscripts, Scope::Grid);
     if (!original) return false;
     for (auto& one : *found) {
-      isl::map added = one.pairs;
+      isl::map added = one.pairs, other_values = one.pairs;
       for (auto& other : *original)
         for (bool turned : {false, true}) {
           auto &a = turned ? other.b : other.a, &b = turned ? other.a : other.b;
           if (!other.a->exact() || !other.b->exact() || a->access().kind != one.a->access().kind ||
               b->access().kind != one.b->access().kind || a->terms() != one.a->terms() || b->terms() != one.b->terms())
             continue;
-          added = added.subtract(turned ? other.unordered.reverse() : other.unordered);
+          const isl::map theirs = turned ? other.unordered.reverse() : other.unordered;
+          added = added.subtract(theirs);
+          if (!one.certain || leave_the_same(one, *a, *b)) other_values = other_values.subtract(theirs);
         }
-      if (added.is_null()) return false;
+      if (added.is_null() || other_values.is_null()) return false;
       isl::set parameters = added.params();
       if (!is_empty(parameters)) judge_conflict(one, parameters, name);
+      else if (one.certain && !is_empty(other_values.params()))
+        fail("threads store to one element of " + name + at_line(one.b->access().line) +
+                 ", as in the original, and whether the same is not known",
+             one.b->access().line);
     }
     return true;
+  }
+
+  /// Whichever of two stores comes last leaves what it may leave in the original.
+  bool leave_the_same(const Conflict& ours, const Touch& a, const Touch& b) const {
+    if (a.access().kind != Access::Kind::Store || b.access().kind != Access::Kind::Store) return true;
+    if (!original_.model.code.empty() && original_.model.code == candidate_.model.code) return true;
+    auto same = [](const Access& one, const Access& other) {
+      return !one.stored.empty() && one.stored == other.stored;
+    };
+    return same(a.access(), ours.a->access()) && same(b.access(), ours.b->access());
   }
 
   void judge_conflict(const Conflict& conflict, const isl::set& parameters, const std::string& name) {
@@ -304,13 +343,28 @@ class Comparison {
       const auto variables = ours.domain.variables();
       auto alike = [&](const KernelModel::Barrier& theirs) {
         return std::ranges::none_of(variables, [](auto& name) { return name.starts_with("term."); }) &&
-               theirs.of_warp && theirs.apart == ours.apart && theirs.domain == ours.domain &&
-               theirs.counters == ours.counters;
+               theirs.of_warp && theirs.apart == ours.apart && (ours.apart || !ours.lanes.empty()) &&
+               theirs.lanes == ours.lanes && theirs.domain == ours.domain && theirs.counters == ours.counters;
       };
       const bool as_before =
           original_.launch.block == candidate_.launch.block && std::ranges::any_of(original_.model.barriers, alike);
       if (ours.of_warp && !as_before && !reached_by_all_lanes(setting_, candidate_, ours))
         fail("whether all lanes of a warp reach its operation" + at_line(ours.line) + " is not understood", ours.line);
+    }
+  }
+
+  /// Where a variable of the device code lies is for the compiler to say: only its declared alignment is sure.
+  void note_alignment() {
+    for (auto& access : candidate_.model.accesses) {
+      auto& object = candidate_.model.objects[access.object];
+      if (object.alignment == 0 || access.alignment <= object.alignment) continue;
+      const bool as_before = std::ranges::any_of(original_.model.accesses, [&](const Access& other) {
+        return original_.model.objects[other.object] == object && other.alignment >= access.alignment;
+      });
+      if (!as_before)
+        fail("whether " + setting_.shown(object) + at_line(access.line) + " is aligned to " +
+                 std::to_string(access.alignment) + " bytes is not known, it is declared without",
+             access.line);
     }
   }
 

@@ -35,7 +35,6 @@ struct Assumption {
   enum class Kind {
     DifferentMemory,  ///< What `arguments` point to does not overlap: some of it is written.
     Aligned,          ///< The one argument is a multiple of `bytes`, which the original does not need.
-    NotNegative,      ///< The parameter is read as unsigned.
   };
   Kind kind = Kind::DifferentMemory;
   std::vector<std::string> arguments;  ///< "arg.a0"

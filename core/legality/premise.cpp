@@ -148,8 +148,11 @@ std::optional<std::map<std::string, int64_t>> small_member(const isl::set& set) 
     isl_set* alone = isl_set_project_out(isl_set_copy(moved), isl_dim_param, 0, count - 1);
     isl_set_free(moved);
     isl_val* value = nullptr;
-    if (isl_set_dim_has_lower_bound(alone, isl_dim_set, 0) == isl_bool_true)
-      value = isl_set_dim_min_val(isl_set_copy(alone), 0);
+    isl_set* natural = isl_set_lower_bound_si(isl_set_copy(alone), isl_dim_set, 0, 0);
+    const bool bounded = isl_set_dim_has_lower_bound(alone, isl_dim_set, 0) == isl_bool_true;
+    if (!bounded && isl_set_is_empty(natural) == isl_bool_false) value = isl_set_dim_min_val(isl_set_copy(natural), 0);
+    else if (bounded) value = isl_set_dim_min_val(isl_set_copy(alone), 0);
+    isl_set_free(natural);
     if (!value || isl_val_is_int(value) != isl_bool_true) {
       isl_val_free(value);
       isl_point* point = isl_set_sample_point(isl_set_copy(alone));

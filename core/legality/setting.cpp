@@ -7,8 +7,8 @@
 
 namespace kernelift::legality {
 
-isl::set Setting::parameters_of(const isl::set& wrong) const {
-  isl::set rest = wrong.intersect(asked);
+isl::set Setting::parameters_of(const isl::set& wrong, bool within) const {
+  isl::set rest = within ? wrong.intersect(asked) : wrong;
   for (auto& [name, expression] : parameters) {
     auto has = [&](const char* prefix) { return name.starts_with(prefix); };
     const bool of_block =

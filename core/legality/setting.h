@@ -34,7 +34,8 @@ struct Setting {
   const Side& candidate;
   const Names names;
   Parameters parameters;
-  isl::set asked;  ///< Values for which both grids can be launched and the original stays inside its arrays.
+  isl::set asked;   ///< Values for which both grids can be launched and the original stays inside its arrays.
+  isl::set unread;  ///< Of those, what is taken out again: the models do not say what happens. No proof has them.
   /// Values in memory that are the same for all instances: what they are made of.
   std::vector<std::pair<TermValue, std::vector<Expression>>> uniform;
   std::map<std::string, isl::set> read = {};  ///< Sets by their text: accesses under one condition have one.
@@ -42,9 +43,9 @@ struct Setting {
   /// The set of that text in isl's notation.
   const isl::set& set(const std::string& text);
 
-  /// Within `asked`, and without the numbers and positions of blocks and values in memory: those for which some of them
-  /// make it so. Null: isl gave up.
-  isl::set parameters_of(const isl::set& wrong) const;
+  /// Within `asked` (or as it is), and without the numbers and positions of blocks and values in memory: those for
+  /// which some of them make it so. Null: isl gave up.
+  isl::set parameters_of(const isl::set& wrong, bool within = true) const;
   /// Terms of an access or barrier that have one value for all its instances become parameters.
   void fix_uniform_terms(InstanceText& text, const KernelModel& model, const std::set<std::string>& variables,
                          InstanceText::Scope scope);

@@ -30,6 +30,7 @@ SizedSide::SizedSide(const Side& side, const Bindings& sizes) : model_(side.mode
     put_in(barrier.domain);
     for (auto& component : barrier.time) put_in(component);
   }
+  for (auto& number : model_.narrow) put_in(number.value), put_in(number.domain);
   for (auto& term : model_.terms)
     for (auto& argument : term.arguments) put_in(argument);
   model_.assumed.clear();

@@ -87,7 +87,7 @@ Expression over_numbers(const Expression& expression, const LaunchShape& launch)
 class Comparison {
  public:
   Comparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
-      : setting_{context, original, candidate, with_members(names, original.model.members), {}, {}, {}} {}
+      : setting_{context, original, candidate, with_members(names, original.model.members), {}, {}, {}, {}} {}
 
   Answer answer() {
     if (auto why = exchange()) return *why;

@@ -114,9 +114,7 @@ Premise premise_of(const legality::Assumption& assumption, const legality::Names
     arguments.insert(found == names.end() ? argument : found->second);
   }
   if (assumption.kind == Assumed::DifferentMemory) return Premise::no_overlap(arguments);
-  if (assumption.kind == Assumed::Aligned) return Premise::aligned(*arguments.begin(), assumption.bytes);
-  return Premise::holds(Expression::binary(Expression::Op::GreaterEqual, Expression::variable(*arguments.begin()),
-                                           Expression::constant(0)));
+  return Premise::aligned(*arguments.begin(), assumption.bytes);
 }
 
 legality::Names names_of(const Mep& mep) {

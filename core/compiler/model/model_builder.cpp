@@ -1,18 +1,21 @@
 // See model_builder.h. Walks the prepared kernel's instructions in the order of its blocks.
 #include "core/compiler/model/model_builder.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "core/compiler/model/conditions.h"
 #include "core/compiler/model/data_reader.h"
 #include "core/compiler/model/model_preparation.h"
+#include "core/compiler/model/number_width.h"
 #include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/position.h"
-#include "core/compiler/model/product_width.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 #include "core/compiler/model/whole_code.h"
@@ -23,12 +26,20 @@ namespace {
 
 using Access = KernelModel::Access;
 
+constexpr const char* kThreadEnds = "llvm.nvvm.exit";
+
+/// The lanes that an operation of a warp is for; null: all.
+llvm::Value* mask_of(const llvm::CallBase& call) {
+  if (call.arg_empty()) return nullptr;
+  const bool mask_is_last = call.getCalledFunction()->getName().starts_with("llvm.nvvm.redux");
+  return call.getArgOperand(mask_is_last ? call.arg_size() - 1 : 0);
+}
+
 /// KernelModel::Barrier::apart of the mask that a warp's barrier is given: all lanes, or `bits << (threadIdx.x & m)`.
 std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
   using namespace llvm::PatternMatch;
-  if (call.arg_empty()) return std::nullopt;
-  const bool mask_is_last = call.getCalledFunction()->getName().starts_with("llvm.nvvm.redux");
-  auto* mask = call.getArgOperand(mask_is_last ? call.arg_size() - 1 : 0);
+  auto* mask = mask_of(call);
+  if (!mask) return std::nullopt;
   if (match(mask, m_AllOnes())) return 0;
   const llvm::APInt *bits = nullptr, *apart = nullptr;
   llvm::Value* thread = nullptr;
@@ -45,13 +56,20 @@ std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
 
 class Walk {
  public:
-  Walk(llvm::Function& kernel, ValueReader& values, KernelModel& model)
+  Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, ValueReader& values, KernelModel& model)
       : layout_(kernel.getParent()->getDataLayout()), values_(values), model_(model) {
     for (auto& block : kernel)
       for (auto& instruction : block) visit(instruction);
+    std::set<size_t> written;
     for (auto& access : model_.accesses)
-      if (access.kind != Access::Kind::Load) values_.note_written(access.object);
+      if (access.kind != Access::Kind::Load) values_.note_written(access.object), written.insert(access.object);
+    for (auto& [i, used] : stored_) model_.accesses[i].stored = values_.made_of(used.first, used.second);
+    for (auto& [i, used] : masks_) model_.barriers[i].lanes = values_.made_of(used.first, used.second);
+    for (size_t i : read_only_)
+      if (auto& access = model_.accesses[i]; written.contains(access.object))
+        model_.gaps.push_back({access.line, "a read-only load of memory that the kernel writes"});
     read_data(kernel, values_, model_);
+    read_narrow_numbers(kernel, evolution, values_, model_);
     changed_ = values_.settle_terms();
   }
   /// ValueReader::settle_terms().
@@ -60,7 +78,10 @@ class Walk {
  private:
   void visit(llvm::Instruction& instruction) {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      const size_t before = model_.accesses.size();
       touch(Access::Kind::Load, instruction, load->getPointerOperand(), size(load->getType()));
+      if (model_.accesses.size() > before && load->hasMetadata(llvm::LLVMContext::MD_invariant_load))
+        read_only_.push_back(before);
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
       touch(Access::Kind::Store, instruction, store->getPointerOperand(), size(store->getValueOperand()->getType()));
     } else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
@@ -79,8 +100,10 @@ class Walk {
     if (!callee) return gap(call, "a call through a pointer");
     if (auto* memory = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) return visit_memory(*memory);
     llvm::StringRef name = callee->getName();
+    if ((call.doesNotReturn() || callee->doesNotReturn()) && name != kThreadEnds) add_end(call, name.str());
     if (name.starts_with("llvm.nvvm.barrier.cta.")) {
       if (name.contains(".count")) return gap(call, "a barrier for some of a block's threads");
+      if (!llvm::isa<llvm::ConstantInt>(call.getArgOperand(0))) return gap(call, "a barrier with a number that varies");
       add_barrier(call, /*of_warp=*/false);
     } else if (name.starts_with("llvm.nvvm.bar.warp") || name.starts_with("llvm.nvvm.shfl.sync") ||
                name.starts_with("llvm.nvvm.vote") || name.starts_with("llvm.nvvm.match") ||
@@ -90,6 +113,7 @@ class Walk {
       touch(Access::Kind::Atomic, call, call.getArgOperand(0), size(call.getType()));
     } else if (callee->isIntrinsic() && (name.contains("ldg") || name.contains("ldu"))) {
       touch(Access::Kind::Load, call, call.getArgOperand(0), size(call.getType()));
+      read_only_.push_back(model_.accesses.size() - 1);
     } else if (callee->isIntrinsic()) {
       // Reads of registers, shuffles and votes, fences, mathematics, and marks for the optimiser touch no memory.
       const bool touches = !call.doesNotAccessMemory() && !call.onlyAccessesInaccessibleMemory() &&
@@ -100,15 +124,27 @@ class Walk {
       for (auto& argument : call.args())
         if (argument->getType()->isPointerTy() && !llvm::isa<llvm::AllocaInst>(argument->stripPointerCasts()))
           return gap(call, "a call of " + name.str());
-    } else if (name != "vprintf" && name != "__assertfail") {
+    } else if (name != "vprintf" && name != "__assertfail" && !name.starts_with(kUnsetValue)) {
       gap(call, "a call of " + name.str());
     }
   }
 
   void add_barrier(llvm::CallBase& call, bool of_warp) {
-    model_.barriers.push_back({of_warp, of_warp ? lanes_apart(call) : 0, line_of(call),
-                               values_.reached(call.getParent()), values_.counters(call.getParent()),
-                               values_.time(call)});
+    const auto apart = of_warp ? lanes_apart(call) : 0;
+    auto* mask = of_warp && !apart ? mask_of(call) : nullptr;
+    if (mask) masks_.push_back({model_.barriers.size(), {mask, call.getParent()}});
+    model_.barriers.push_back({of_warp, apart, "", line_of(call), values_.reached(call.getParent()),
+                               values_.counters(call.getParent()), values_.time(call)});
+  }
+
+  /// The thread ends the launch: that is something which all of it sees, like an element that it changes.
+  void add_end(llvm::CallBase& call, const std::string& name) {
+    KernelModel::Object launch{KernelModel::Object::Kind::Variable, "the end of the launch by " + name, 1};
+    auto known = std::ranges::find(model_.objects, launch);
+    if (known == model_.objects.end()) known = model_.objects.insert(known, std::move(launch));
+    model_.accesses.push_back({Access::Kind::Atomic, size_t(known - model_.objects.begin()), 1, line_of(call),
+                               number(0), values_.reached(call.getParent()), values_.counters(call.getParent()),
+                               values_.time(call), 1, name});
   }
 
   void visit_memory(llvm::AnyMemIntrinsic& memory) {
@@ -127,7 +163,10 @@ class Walk {
     Address to = values_.address(pointer, instruction.getParent());
     model_.accesses.push_back({kind, to.object, static_cast<unsigned>(bytes), line_of(instruction), to.offset,
                                values_.reached(instruction.getParent()), values_.counters(instruction.getParent()),
-                               values_.time(instruction), alignment(instruction, pointer), operation(instruction)});
+                               values_.time(instruction), alignment(instruction, pointer), operation(instruction),
+                               reach_of(pointer, layout_)});
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+      stored_.push_back({model_.accesses.size() - 1, {store->getValueOperand(), store->getParent()}});
   }
 
   /// KernelModel::Access::operation.
@@ -165,6 +204,9 @@ class Walk {
   const llvm::DataLayout& layout_;
   ValueReader& values_;
   KernelModel& model_;
+  using Used = std::pair<llvm::Value*, llvm::BasicBlock*>;  ///< A value where it is used.
+  std::vector<std::pair<size_t, Used>> stored_, masks_;     ///< By access, and by barrier.
+  std::vector<size_t> read_only_;  ///< Accesses that go through a cache which knows of no stores.
   std::set<size_t> changed_;
 };
 
@@ -186,6 +228,29 @@ std::vector<KernelModel::Member> members_of(const llvm::Function& kernel) {
   return members;
 }
 
+/// Of a canonical type.
+std::optional<unsigned> integer_bits(const std::string& type) {
+  static const std::map<std::string, unsigned> kBits = {
+      {"bool", 8},           {"char", 8},          {"signed char", 8},
+      {"unsigned char", 8},  {"short", 16},        {"unsigned short", 16},
+      {"int", 32},           {"unsigned int", 32}, {"long", 64},
+      {"unsigned long", 64}, {"long long", 64},    {"unsigned long long", 64}};
+  auto found = kBits.find(type);
+  return found == kBits.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// KernelModel::widths.
+std::map<std::string, unsigned> widths_of(const llvm::Function& kernel,
+                                          const std::vector<KernelModel::Member>& members) {
+  std::map<std::string, unsigned> widths;
+  for (auto& argument : kernel.args())
+    if (argument.getType()->isIntegerTy())
+      widths["arg.a" + std::to_string(argument.getArgNo())] = argument.getType()->getIntegerBitWidth();
+  for (auto& member : members)
+    if (auto integer = integer_bits(member.type)) widths[member.variable()] = *integer;
+  return widths;
+}
+
 }  // namespace
 
 Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& kernel,
@@ -201,6 +266,8 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
   llvm::LoopInfo loops(dominators);
   llvm::ScalarEvolution evolution(*function, library, assumptions, dominators, loops);
   KernelModel model;
+  const llvm::ReversePostOrderTraversal<llvm::Function*> order(function);
+  const bool has_other_cycles = llvm::containsIrreducibleCFG<llvm::BasicBlock*>(order, loops);
   // Which objects are written is known once all is read, and may show that it was read wrongly.
   for (std::set<size_t> changed;;) {
     model = {};
@@ -209,16 +276,19 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
       model.gaps.push_back({line, "an access beyond the end of a thread's array"});
     for (unsigned line : prepared.written.promises)
       model.gaps.push_back({line, "a promise to the compiler (__builtin_assume, __builtin_unreachable)"});
+    if (prepared.written.contracted && prepared.written.not_contracted)
+      model.gaps.push_back(
+          {*prepared.written.not_contracted, "arithmetic that is not contracted, beside some that is"});
+    if (has_other_cycles) model.gaps.push_back({0, "a loop that is entered in several places"});
     ValueReader values(*function, evolution, loops, dominators, postdominators, model, changed);
-    const Walk walk(*function, values, model);
+    const Walk walk(*function, evolution, values, model);
     if (walk.changed().empty()) break;
     changed.insert(walk.changed().begin(), walk.changed().end());
   }
+  model.widths = widths_of(*function, model.members);
   model.unmodelled = prepared.written.unmodelled;
   if (block && block->count() > std::min(kMostThreads, prepared.written.most_threads.value_or(kMostThreads)))
     model.gaps.push_back({0, "a launch of more threads than a block may have here"});
-  ProductWidths products = product_widths(*function);
-  model.narrow_products = std::move(products.narrow), model.wide_products = std::move(products.wide);
   if (prepared.overruns.empty()) model.whole_code = whole_code(*function, block);
   model.needs_different_memory =
       prepared.moved_loads || llvm::any_of(function->args(), [](auto& argument) { return argument.hasNoAliasAttr(); });

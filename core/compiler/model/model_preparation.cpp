@@ -9,12 +9,14 @@
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -83,6 +85,93 @@ void inline_calls(llvm::Module& module, llvm::Function& kernel) {
   for (auto& function : module)
     for (auto& instruction : llvm::instructions(function))
       if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) call->removeFnAttr(llvm::Attribute::NoInline);
+}
+
+/// A structure that the kernel gets by value and changes is a variable of each thread. What is only read stays where it
+/// is: its members are parameters.
+void give_changed_structures_memory(llvm::Function& kernel) {
+  for (auto& argument : kernel.args()) {
+    if (!argument.hasByValAttr()) continue;
+    llvm::SmallVector<llvm::Value*> open{&argument};
+    llvm::SmallPtrSet<llvm::Value*, 8> seen;
+    bool changed = false;
+    while (!open.empty() && !changed) {
+      auto* pointer = open.pop_back_val();
+      if (!seen.insert(pointer).second) continue;
+      for (auto& use : pointer->uses()) {
+        auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        if (llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::PHINode, llvm::SelectInst>(user))
+          open.push_back(user);
+        else if (auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(user))
+          changed |= copy->getRawDest() == use.get();
+        else changed |= user->mayWriteToMemory();  // Or its address is kept somewhere.
+      }
+    }
+    if (!changed) continue;
+    llvm::IRBuilder<> builder(&*kernel.getEntryBlock().getFirstInsertionPt());
+    const auto align = argument.getParamAlign().valueOrOne();
+    auto* own = builder.CreateAlloca(argument.getParamByValType());
+    own->setAlignment(align);
+    argument.replaceAllUsesWith(own);
+    const uint64_t bytes = kernel.getParent()->getDataLayout().getTypeAllocSize(argument.getParamByValType());
+    builder.CreateMemCpy(own, align, &argument, align, bytes);
+  }
+}
+
+bool steps_in_packed_structure(const llvm::Value* pointer) {
+  while (auto* step = llvm::dyn_cast<llvm::GEPOperator>(pointer)) {
+    auto* structure = llvm::dyn_cast<llvm::StructType>(step->getSourceElementType());
+    if (structure && structure->isPacked()) return true;
+    pointer = step->getPointerOperand()->stripPointerCasts();
+  }
+  return false;
+}
+
+/// clang reads a vector from an array of the device code element by element, since it sees how the array is aligned;
+/// other compilers take the vector's alignment for granted. Where the array's own does not suffice, it is noted.
+void use_natural_alignment(llvm::Function& kernel, std::set<std::string>& unmodelled) {
+  auto needs = [&](llvm::Value* pointer, llvm::Align align, llvm::Align natural) -> std::optional<llvm::Align> {
+    pointer = pointer->stripPointerCasts();
+    auto* array = llvm::dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(pointer));
+    if (!array || array->hasPrivateLinkage() || natural <= align || steps_in_packed_structure(pointer))
+      return std::nullopt;
+    if (array->getAlign().valueOrOne() >= natural) return natural;
+    unmodelled.insert("accesses to " + llvm::demangle(array->getName().str()) + " that are aligned to " +
+                      std::to_string(natural.value()) + " bytes");
+    return std::nullopt;
+  };
+  const llvm::DataLayout& layout = kernel.getParent()->getDataLayout();
+  for (auto& instruction : llvm::instructions(kernel)) {
+    if (auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(&instruction)) {
+      const auto to = copy->getDestAlign().valueOrOne(), from = copy->getSourceAlign().valueOrOne();
+      if (auto align = needs(copy->getRawDest(), to, from)) copy->setDestAlignment(*align);
+      if (auto align = needs(copy->getRawSource(), from, to)) copy->setSourceAlignment(*align);
+    } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      if (auto align = needs(load->getPointerOperand(), load->getAlign(), layout.getABITypeAlign(load->getType())))
+        load->setAlignment(*align);
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      const auto natural = layout.getABITypeAlign(store->getValueOperand()->getType());
+      if (auto align = needs(store->getPointerOperand(), store->getAlign(), natural)) store->setAlignment(*align);
+    }
+  }
+}
+
+/// Integers and pointers that no path has set yet have a value that nobody knows. Passes take it to be whatever suits
+/// them, which no two of them need to agree upon.
+void give_unset_variables_values(llvm::Function& kernel) {
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (!variable || variable->isArrayAllocation()) continue;
+    auto* type = variable->getAllocatedType();
+    if (!type->isIntegerTy() && !type->isPointerTy()) continue;
+    llvm::IRBuilder<> builder(variable->getNextNode());
+    std::string name;
+    llvm::raw_string_ostream(name) << kUnsetValue << *type;
+    auto value = kernel.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(type, false));
+    auto* function = llvm::cast<llvm::Function>(value.getCallee());
+    function->setDoesNotAccessMemory(), function->setDoesNotThrow(), function->setWillReturn();
+    builder.CreateStore(builder.CreateCall(value), variable);
+  }
 }
 
 /// What the kernel writes to; nullopt: some address is of unknown origin. Arguments are taken to be different memory,
@@ -269,6 +358,23 @@ void note_overruns(llvm::Function& kernel, std::vector<unsigned>& lines) {
   }
 }
 
+/// It multiplies a value in memory by a constant, again: a hash.
+bool is_hash(const llvm::Instruction& product) {
+  constexpr int kDeepest = 8;
+  bool loads = false, multiplies = false;
+  auto walk = [&](auto& self, const llvm::Value* value, int depth) -> void {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (!instruction || depth > kDeepest) return;
+    loads |= llvm::isa<llvm::LoadInst>(instruction);
+    multiplies |= instruction != &product && instruction->getOpcode() == llvm::Instruction::Mul &&
+                  !instruction->hasNoSignedWrap() && llvm::isa<llvm::ConstantInt>(instruction->getOperand(1));
+    if (!llvm::isa<llvm::PHINode, llvm::LoadInst, llvm::CallBase>(instruction))
+      for (auto& operand : instruction->operands()) self(self, operand, depth + 1);
+  };
+  walk(walk, &product, 0);
+  return loads && multiplies;
+}
+
 /// Products that are meant to wrap around, as those that spread bits (a hash): their values are no sums of what they
 /// are made of. Scalar evolution looks through everything else.
 void keep_wrapping_products(llvm::Function& kernel) {
@@ -278,7 +384,7 @@ void keep_wrapping_products(llvm::Function& kernel) {
         !instruction.getType()->isIntegerTy(32))
       continue;
     auto* factor = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
-    if (!factor || std::abs(factor->getSExtValue()) < kLeast) continue;
+    if (!factor || (std::abs(factor->getSExtValue()) < kLeast && !is_hash(instruction))) continue;
     auto* kept = new llvm::FreezeInst(&instruction, "", std::next(instruction.getIterator()));
     kept->setDebugLoc(instruction.getDebugLoc());
     instruction.replaceUsesWithIf(kept, [&](llvm::Use& use) { return use.getUser() != kept; });
@@ -318,6 +424,11 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
   llvm::ModulePassManager inliner;
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
   inliner.run(module, module_analyses);
+  // An access through a null pointer is one, and nothing follows from it.
+  kernel.addFnAttr(llvm::Attribute::NullPointerIsValid);
+  give_changed_structures_memory(kernel);
+  give_unset_variables_values(kernel);
+  use_natural_alignment(kernel, done.written.unmodelled);
   if (block) set_block(kernel, *block);
   use_intrinsics(kernel);
 

@@ -14,6 +14,9 @@ class Module;
 
 namespace kernelift {
 
+/// Begins the names of functions that stand for what a variable holds before it is set.
+inline constexpr const char* kUnsetValue = "kernelift.unset.";
+
 struct Preparation {
   std::vector<unsigned> overruns;  ///< Lines of accesses beyond the end of a thread's own array; lost on the way.
   WrittenFacts written;

@@ -2,6 +2,7 @@
 #include "core/compiler/model/parameter_members.h"
 
 #include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/Mangle.h>
 #include <clang/AST/RecordLayout.h>
@@ -68,7 +69,14 @@ ParameterMembers ParameterMembers::of(const clang::FunctionDecl& kernel) {
   for (auto* parameter : kernel.parameters())
     if (auto* record = parameter->getType()->getAsRecordDecl(); record && record->getDefinition())
       walk.record(parameter->getFunctionScopeIndex(), *record->getDefinition(), 0, "", 0);
-  if (members.rows.empty()) return members;
+  if (auto* dims = kernel.getAttr<clang::CUDAClusterDimsAttr>())
+    for (auto* extent : {dims->getX(), dims->getY(), dims->getZ()}) {
+      clang::Expr::EvalResult value;
+      const bool known = extent && extent->EvaluateAsInt(value, kernel.getASTContext());
+      members.clusters += (members.clusters.empty() ? "" : " x ") +
+                          (known ? llvm::toString(value.Val.getInt(), 10) : std::string(extent ? "?" : "1"));
+    }
+  if (members.empty()) return members;
   members.kernel = clang::ASTNameGenerator(kernel.getASTContext()).getName(&kernel);
   return members;
 }
@@ -76,6 +84,8 @@ ParameterMembers ParameterMembers::of(const clang::FunctionDecl& kernel) {
 void ParameterMembers::attach(llvm::Module& module) const {
   auto* function = module.getFunction(kernel);
   if (!function) return;
+  if (!clusters.empty()) function->addFnAttr(kClusters, clusters);
+  if (rows.empty()) return;
   auto& context = module.getContext();
   std::vector<llvm::Metadata*> all;
   for (auto& row : rows) {

@@ -13,6 +13,34 @@ namespace {
 
 using Op = Expression::Op;
 
+/// The loop ends where its counter equals a bound, and the counter may pass that and go round.
+bool may_step_over(llvm::Loop& loop, llvm::ScalarEvolution& evolution) {
+  auto steps_over = [&](const llvm::ICmpInst& compare) {
+    return compare.isEquality() && llvm::any_of(compare.operands(), [&](const llvm::Use& side) {
+             if (!evolution.isSCEVable(side->getType())) return false;
+             auto* counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution.getSCEV(side));
+             if (!counter || counter->getLoop() != &loop) return false;
+             auto* step = llvm::dyn_cast<llvm::SCEVConstant>(counter->getStepRecurrence(evolution));
+             return !step || !(step->isOne() || step->isAllOnesValue());
+           });
+  };
+  llvm::SmallVector<llvm::BasicBlock*> exiting;
+  loop.getExitingBlocks(exiting);
+  for (auto* block : exiting) {
+    llvm::SmallVector<llvm::Value*> open(block->getTerminator()->operands());
+    while (!open.empty()) {
+      auto* instruction = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
+      if (!instruction || !instruction->getType()->isIntegerTy(1) || llvm::isa<llvm::PHINode>(instruction)) continue;
+      if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(instruction)) {
+        if (steps_over(*compare)) return true;
+      } else {
+        open.append(instruction->op_begin(), instruction->op_end());
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Expression ValueReader::edge(llvm::BasicBlock* from, llvm::BasicBlock* to) {
@@ -87,6 +115,7 @@ Expression ValueReader::iterations(llvm::Loop& loop) {
   if (tests && (by_header || !counted))
     return both(std::move(not_negative_counter),
                 either(Expression::binary(Op::Equal, k, number(0)), std::move(before)));
+  if (counted && !llvm::isa<llvm::SCEVConstant>(count) && may_step_over(loop, evolution_)) return not_known();
   if (counted) {
     // What is unsigned of it may be another number than the signed one in the rest.
     auto may_differ = [&](const llvm::SCEV* part) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/hash.h"
 #include "core/compiler/model/instruction_details.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
@@ -90,6 +91,19 @@ Expression ValueReader::term(llvm::Value* value, const llvm::Loop* scope) {
   Description description;
   TermValue described = describe(value, scope, description);
   return add_term(std::move(described), std::move(description), instruction ? line_of(*instruction) : 0);
+}
+
+std::string ValueReader::made_of(llvm::Value* value, llvm::BasicBlock* block) {
+  Description description;
+  const TermValue made = describe_operand(value, loops_.getLoopFor(block), description);
+  const bool unknown = std::ranges::any_of(
+      written_, [&](size_t object) { return model_.objects[object].kind == Object::Kind::Unknown; });
+  const bool changes =
+      unknown || std::ranges::any_of(description.read, [&](size_t object) { return written_.contains(object); });
+  if (!description.known || changes) return "";
+  std::string text = compact(to_json(made));
+  for (auto& argument : description.arguments) text += ", " + argument.text();
+  return hash_text(text).hex();
 }
 
 size_t ValueReader::Description::argument(const Expression& expression) {

@@ -25,7 +25,6 @@ using Object = KernelModel::Object;
 
 constexpr int kDeepest = 100;  ///< Nesting of values.
 constexpr unsigned kSharedSpace = 3;
-constexpr int64_t kLeastHighBits = 16;  ///< Of 32, below a number that is moved up.
 constexpr const char* kDynamicShared = "extern __shared__";
 constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 
@@ -54,16 +53,15 @@ Expression low_bits(Expression value, unsigned bits) {
   return Expression::conditional(std::move(negative), low - number(size), low);
 }
 
-/// A narrower number stands in the bits above these, as in `x << 24`, and what does not fit is meant to be lost.
+const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
+
+}  // namespace
+
 bool holds_high_bits(const llvm::Value* value, int64_t low) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || !value->getType()->isIntegerTy(32) || low < kLeastHighBits) return false;
   return llvm::computeKnownBits(value, instruction->getModule()->getDataLayout()).countMinTrailingZeros() >= low;
 }
-
-const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
-
-}  // namespace
 
 bool is_libdevice(const llvm::Function& function) {
   return function.isDeclaration() && function.getName().starts_with("__nv_");
@@ -183,6 +181,10 @@ size_t ValueReader::object(llvm::Value* base, unsigned line) {
     object.name = variable->getName().str();
     auto size = variable->getParent()->getDataLayout().getTypeAllocSize(variable->getValueType());
     if (size > 0) object.bytes = size;
+    object.alignment = variable->getParent()
+                           ->getDataLayout()
+                           .getValueOrABITypeAlignment(variable->getAlign(), variable->getValueType())
+                           .value();
     // Whatever they are called, they are the same memory.
     if (object.kind == Object::Kind::Shared && size == 0) object.name = kDynamicShared;
     // "kernel(int*)::tile" is the source's `tile`.

@@ -24,6 +24,10 @@ struct Address {
   Expression offset;
 };
 
+/// A narrower number stands in the bits of 32 above `low`, as in `x << 24`, and what does not fit is meant to be lost.
+inline constexpr int64_t kLeastHighBits = 16;
+bool holds_high_bits(const llvm::Value* value, int64_t low = kLeastHighBits);
+
 /// A function of the toolkit's library of mathematics, which is linked later.
 bool is_libdevice(const llvm::Function& function);
 
@@ -41,6 +45,9 @@ class ValueReader {
   Expression integer_in(llvm::Value* value, llvm::BasicBlock* block) {
     return integer(value, loops_.getLoopFor(block));
   }
+  /// A hash of what the value is made of where an instruction in `block` uses it, the same for the same value; empty:
+  /// what the kernel does not write does not determine it. To be asked once all written objects are noted.
+  std::string made_of(llvm::Value* value, llvm::BasicBlock* block);
   /// Unequal 0 exactly where a thread executes the block.
   Expression reached(llvm::BasicBlock* block);
   /// The counters of the loops around the block, the outermost first.

@@ -12,6 +12,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "core/base/hash.h"
+#include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/source_line.h"
 #include "core/model/kernel/kernel_model.h"
 
@@ -59,9 +60,11 @@ void add_call(const llvm::CallBase& call, const llvm::Function& callee, std::set
 }
 
 /// How floats are computed: it may decide where memory is touched.
-void add_arithmetic(const llvm::Instruction& instruction, std::set<std::string>& found) {
+void add_arithmetic(const llvm::Instruction& instruction, WrittenFacts& facts) {
   const unsigned code = instruction.getOpcode();
   if (code != llvm::Instruction::FAdd && code != llvm::Instruction::FSub && code != llvm::Instruction::FMul) return;
+  auto& found = facts.unmodelled;
+  (instruction.hasAllowContract() ? facts.contracted : facts.not_contracted) = line_of(instruction);
   if (!instruction.hasAllowContract()) found.insert("arithmetic that is not contracted");
   if (instruction.hasAllowReassoc()) found.insert("arithmetic that may be reassociated");
   if (instruction.hasNoNaNs() || instruction.hasNoInfs()) found.insert("arithmetic that knows no NaN or infinity");
@@ -111,7 +114,7 @@ WrittenFacts written_facts(const llvm::Function& kernel) {
     for (auto& instruction : llvm::instructions(function)) {
       if (is_promise(instruction)) facts.promises.push_back(line_of(instruction));
       if (llvm::isa<llvm::FenceInst>(instruction)) facts.unmodelled.insert(std::string(KernelModel::kFence) + "fence");
-      add_arithmetic(instruction, facts.unmodelled), add_volatile(instruction, facts.unmodelled);
+      add_arithmetic(instruction, facts), add_volatile(instruction, facts.unmodelled);
       for (auto& operand : instruction.operands()) add_initial_values(operand, facts.unmodelled);
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       auto* callee = call ? call->getCalledFunction() : nullptr;
@@ -120,6 +123,8 @@ WrittenFacts written_facts(const llvm::Function& kernel) {
       add_call(*call, *callee, facts.unmodelled);
     }
   }
+  if (auto clusters = kernel.getFnAttribute(kClusters); clusters.isValid())
+    facts.unmodelled.insert("clusters of " + clusters.getValueAsString().str());
   return facts;
 }
 

@@ -15,8 +15,9 @@ struct WrittenFacts {
   /// Lines of what the kernel and the functions it calls say is so (__builtin_assume, __builtin_unreachable). Passes
   /// believe it, and so would a compiler: what is right only if it holds is not right for all parameters.
   std::vector<unsigned> promises;
-  std::set<std::string> unmodelled;      ///< KernelModel::unmodelled.
-  std::optional<uint64_t> most_threads;  ///< Of a block, by its launch bounds.
+  std::set<std::string> unmodelled;                    ///< KernelModel::unmodelled.
+  std::optional<unsigned> contracted, not_contracted;  ///< Lines of sums and products that may be, and may not be.
+  std::optional<uint64_t> most_threads;                ///< Of a block, by its launch bounds.
 };
 
 /// EXPECTS: nothing was inlined.

@@ -120,10 +120,13 @@ Json to_json(const KernelModel& model) {
                                 {"counters", access.counters},
                                 {"time", texts_of(access.time)},
                                 {"alignment", access.alignment},
-                                {"operation", access.operation}});
+                                {"operation", access.operation},
+                                {"reach", access.reach},
+                                {"stored", access.stored}});
   for (auto& barrier : model.barriers)
     json["barriers"].push_back({{"of_warp", barrier.of_warp},
                                 {"apart", barrier.apart ? Json(*barrier.apart) : Json()},
+                                {"lanes", barrier.lanes},
                                 {"line", barrier.line},
                                 {"domain", barrier.domain.text()},
                                 {"counters", barrier.counters},
@@ -134,7 +137,13 @@ Json to_json(const KernelModel& model) {
     json["members"].push_back(
         {{"parameter", member.parameter}, {"offset", member.offset}, {"type", member.type}, {"path", member.path}});
   json["unmodelled"] = model.unmodelled;
-  json["narrow_products"] = model.narrow_products, json["wide_products"] = model.wide_products;
+  json["widths"] = model.widths, json["narrow"] = Json::array();
+  for (auto& number : model.narrow)
+    json["narrow"].push_back({{"line", number.line},
+                              {"value", number.value.text()},
+                              {"domain", number.domain.text()},
+                              {"is_signed", number.is_signed},
+                              {"index_of", number.index_of ? Json(*number.index_of) : Json()}});
   json["data"] = Json::array(), json["exchanges"] = Json::array();
   for (auto& datum : model.data)
     json["data"].push_back({{"line", datum.line},
@@ -169,7 +178,9 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
                     entry.at("counters").get<std::vector<std::string>>(),
                     expressions_of(entry.at("time")),
                     entry.at("alignment"),
-                    entry.at("operation")};
+                    entry.at("operation"),
+                    entry.at("reach"),
+                    entry.at("stored")};
       if (access.object >= model.objects.size()) malformed("an access to an object that is not listed");
       model.accesses.push_back(std::move(access));
     }
@@ -177,15 +188,21 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
       model.barriers.push_back(
           {entry.at("of_warp"),
            entry.at("apart").is_null() ? std::nullopt : std::optional(entry.at("apart").get<uint32_t>()),
-           entry.at("line"), expression_of(entry.at("domain")), entry.at("counters").get<std::vector<std::string>>(),
-           expressions_of(entry.at("time"))});
+           entry.at("lanes"), entry.at("line"), expression_of(entry.at("domain")),
+           entry.at("counters").get<std::vector<std::string>>(), expressions_of(entry.at("time"))});
     for (auto& entry : from.at("data"))
       model.data.push_back(
           {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});
     for (auto& entry : from.at("exchanges")) model.exchanges.push_back({entry.at("line"), entry.at("what")});
     from.at("unmodelled").get_to(model.unmodelled);
-    from.at("narrow_products").get_to(model.narrow_products);
-    from.at("wide_products").get_to(model.wide_products);
+    from.at("widths").get_to(model.widths);
+    for (auto& entry : from.at("narrow")) {
+      model.narrow.push_back({entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")),
+                              entry.at("is_signed")});
+      auto& index_of = model.narrow.back().index_of;
+      if (!entry.at("index_of").is_null()) index_of = entry.at("index_of").get<size_t>();
+      if (index_of && *index_of >= model.objects.size()) malformed("an index of an object that is not listed");
+    }
     model.code = from.at("code"), model.whole_code = from.at("whole_code");
     model.needs_different_memory = from.at("needs_different_memory");
     model.assumed = expressions_of(from.at("assumed"));

@@ -12,6 +12,7 @@
 // They have the values that C gives them on integers without overflow. Divisions truncate.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -62,12 +63,17 @@ struct KernelModel {
     Time time;
     unsigned alignment = 1;      ///< Bytes that divide the address, or the access faults.
     std::string operation = {};  ///< Of an atomic one: "add i32"; else empty.
+    /// Bytes from the object's start, to either side, that a number of 32 bits lets it reach; 0: more numbers decide
+    /// it, or wider ones.
+    uint64_t reach = 0;
+    std::string stored = {};  ///< Of a store, a hash of what its value is made of; empty: that is not known.
   };
 
   struct Barrier {
     bool of_warp = false;  ///< Only the threads of a warp wait for each other: __syncwarp, and shuffles and votes.
     /// Of a warp: only lanes whose numbers agree in these bits wait for each other; 0: all. nullopt: not known.
     std::optional<uint32_t> apart = 0;
+    std::string lanes = {};  ///< Where `apart` is not known, a hash of what the mask is made of; empty: nor is that.
     unsigned line = 0;
     Expression domain;
     std::vector<std::string> counters;
@@ -81,6 +87,16 @@ struct KernelModel {
     Expression value;
     Expression domain;
     bool stored = false;  ///< It is what a store writes.
+  };
+
+  /// A number that is computed in 32 bits, used where it matters what it would be without overflow.
+  struct Narrow {
+    unsigned line = 0;
+    Expression value;
+    Expression domain;
+    bool is_signed = true;
+    std::optional<size_t> index_of = {};  ///< It is part of addresses of this object and nothing else.
+    bool operator==(const Narrow&) const = default;
   };
 
   /// Something that no access describes: inline assembly, an indirect call, an address of unknown origin.
@@ -99,10 +115,10 @@ struct KernelModel {
   /// "the values of table (1234abcd)". Two kernels are comparable where these are the same.
   std::set<std::string> unmodelled = {};
   static constexpr const char* kFence = "fence ";  ///< Begins those of them that a kernel may have more of.
-  /// Products that are computed in at most 32 bits, and in more, by the parameters in them: "arg.a1 * arg.a3".
-  std::set<std::string> narrow_products = {}, wide_products = {};
-  std::vector<Datum> data = {};  ///< In the order of the prepared code.
-  std::string code = {};         ///< A hash of the prepared code without these integers.
+  std::vector<Narrow> narrow = {};
+  std::map<std::string, unsigned> widths = {};  ///< Bits of integer parameters: "arg.a2" to 32.
+  std::vector<Datum> data = {};                 ///< In the order of the prepared code.
+  std::string code = {};                        ///< A hash of the prepared code without these integers.
   /// A hash of all of the prepared code, with what it uses of variables and types: kernels with equal ones do the same
   /// under equal launches. Empty: it depends on what is not part of it.
   std::string whole_code = {};

@@ -142,6 +142,7 @@ Json to_json(const MemoryObject& object) {
   if (object.bytes) json["bytes"] = *object.bytes;
   if (!object.shown.empty()) json["shown"] = object.shown;
   if (object.own) json["own"] = true;
+  if (object.alignment > 0) json["alignment"] = object.alignment;
   return json;
 }
 
@@ -150,6 +151,7 @@ MemoryObject memory_object_from_json(const Json& json) {
   if (json.contains("bytes")) object.bytes = json.at("bytes").get<uint64_t>();
   object.shown = json.value("shown", "");
   object.own = json.value("own", false);
+  object.alignment = json.value("alignment", uint64_t(0));
   return object;
 }
 

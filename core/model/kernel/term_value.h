@@ -24,6 +24,7 @@ struct MemoryObject {
   std::optional<uint64_t> bytes;  ///< Extent, where the source fixes it.
   std::string shown = {};         ///< A variable's name as the source spells it: "tile"; empty: `name`.
   bool own = false;               ///< A variable that nothing but the kernel can name: `static` in its text.
+  uint64_t alignment = 0;         ///< Bytes that divide its address, as declared; 0: not known.
   bool operator==(const MemoryObject&) const = default;
 };
 /// "x"; "unknown memory"; "a variable that each thread keeps in memory" for a local one.

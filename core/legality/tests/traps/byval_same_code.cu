@@ -1,5 +1,5 @@
 //! original | block 128 | grid ceil_div(n, 128)
-//! wrong trap: the new value for the old one | text b
+//! values trap: the new value for the old one | text b
 struct S {
   int v;
 };

@@ -1,0 +1,294 @@
+// See number_width.h.
+#include "core/compiler/model/number_width.h"
+
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/IR/ConstantRange.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include "core/compiler/model/conditions.h"
+#include "core/compiler/model/source_line.h"
+
+namespace kernelift {
+namespace {
+
+constexpr unsigned kBits = 32;        ///< Narrower numbers are read with what they lose.
+constexpr unsigned kRangeBits = 192;  ///< No sum or product of a few numbers of 64 bits leaves them.
+constexpr int kDeepest = 20;
+
+/// The units of a 32-bit number by which a 64-bit one moves; 0: it is constant; nullopt: other numbers decide it, too.
+struct Units {
+  uint64_t count = 0;
+  bool is_unsigned = false;
+};
+
+std::optional<Units> units_of(const llvm::Value* value, int depth = 0) {
+  if (llvm::isa<llvm::ConstantInt>(value)) return Units();
+  if (value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() <= kBits) return Units{1, false};
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!instruction || depth > kDeepest) return std::nullopt;
+  auto of = [&](unsigned i) { return units_of(instruction->getOperand(i), depth + 1); };
+  auto* constant =
+      instruction->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1)) : nullptr;
+  const int64_t by = constant && constant->getBitWidth() <= 64 ? constant->getSExtValue() : 0;
+  switch (instruction->getOpcode()) {
+    case llvm::Instruction::SExt: return of(0);
+    case llvm::Instruction::ZExt: {
+      auto units = of(0);
+      if (units) units->is_unsigned = true;
+      return units;
+    }
+    case llvm::Instruction::Freeze: return of(0);
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::Or: return constant ? of(0) : std::nullopt;
+    case llvm::Instruction::Mul:
+    case llvm::Instruction::Shl: {
+      auto units = of(0);
+      const int64_t factor = instruction->getOpcode() == llvm::Instruction::Mul ? std::abs(by)
+                             : by < 32                                          ? int64_t(1) << by
+                                                                                : 0;
+      if (!constant || !units || factor <= 0 || factor >= int64_t(1) << 30) return std::nullopt;
+      units->count *= static_cast<uint64_t>(factor);
+      return units;
+    }
+    default: return std::nullopt;
+  }
+}
+
+class Narrow {
+ public:
+  Narrow(llvm::ScalarEvolution& evolution, ValueReader& values, KernelModel& model)
+      : evolution_(evolution), values_(values), model_(model) {}
+
+  void visit(llvm::Instruction& instruction) {
+    using Op = llvm::Instruction;
+    const bool from_narrow =
+        instruction.getNumOperands() > 0 && instruction.getOperand(0)->getType()->isIntegerTy(kBits);
+    switch (instruction.getOpcode()) {
+      case Op::SExt:
+      case Op::ZExt:
+        if (from_narrow) add(instruction, 0, instruction.getOpcode() == Op::SExt);
+        break;
+      case Op::Trunc:
+        if (instruction.getType()->isIntegerTy(kBits)) add(instruction, 0, true, /*always=*/true);
+        break;
+      case Op::ICmp:
+        for (unsigned i = 0; from_narrow && i < 2; ++i)
+          add(instruction, i, !llvm::cast<llvm::ICmpInst>(instruction).isUnsigned());
+        break;
+      case Op::SDiv:
+      case Op::SRem:
+      case Op::UDiv:
+      case Op::URem: {
+        const bool is_signed = instruction.getOpcode() == Op::SDiv || instruction.getOpcode() == Op::SRem;
+        for (unsigned i = 0; from_narrow && i < 2; ++i) add(instruction, i, is_signed);
+        break;
+      }
+      case Op::AShr:
+      case Op::LShr:
+        if (from_narrow) add(instruction, 0, instruction.getOpcode() == Op::AShr);
+        break;
+      case Op::Switch:
+        if (from_narrow) add(instruction, 0, true);
+        break;
+      case Op::Call:
+        if (llvm::isa<llvm::MinMaxIntrinsic>(instruction) && from_narrow)
+          for (unsigned i = 0; i < 2; ++i)
+            add(instruction, i, llvm::cast<llvm::MinMaxIntrinsic>(instruction).isSigned());
+        break;
+      default: break;
+    }
+  }
+
+ private:
+  /// It is a sum or a product, or one where branches meet.
+  bool computed(const llvm::Value* value, llvm::SmallPtrSetImpl<const llvm::Value*>& seen) const {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (!instruction || !seen.insert(instruction).second) return false;
+    auto any = [&](auto&& operands) {
+      return llvm::any_of(operands, [&](auto& operand) { return computed(operand, seen); });
+    };
+    switch (instruction->getOpcode()) {
+      case llvm::Instruction::Add:
+      case llvm::Instruction::Sub:
+      case llvm::Instruction::Mul:
+      case llvm::Instruction::Shl: return true;
+      case llvm::Instruction::Freeze: return any(instruction->operands());
+      case llvm::Instruction::Select: return any(llvm::drop_begin(instruction->operands()));
+      case llvm::Instruction::PHI: return any(llvm::cast<llvm::PHINode>(instruction)->incoming_values());
+      default: return false;
+    }
+  }
+
+  /// What it decides goes into an address or the way that a thread takes.
+  bool matters(const llvm::Instruction& from) {
+    if (auto known = matters_.find(&from); known != matters_.end()) return known->second;
+    llvm::SmallPtrSet<const llvm::Value*, 16> seen;
+    llvm::SmallVector<const llvm::Value*> open{&from};
+    bool found = from.isTerminator();
+    while (!open.empty() && !found) {
+      auto* value = open.pop_back_val();
+      if (!seen.insert(value).second) continue;
+      for (auto& use : value->uses()) {
+        auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) found |= use.get() == store->getPointerOperand();
+        else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(user))
+          found |= use.get() == atomic->getPointerOperand();
+        else if (user->isTerminator() || user->mayReadOrWriteMemory()) found |= !llvm::isa<llvm::ReturnInst>(user);
+        else open.push_back(user);
+      }
+    }
+    return matters_[&from] = found;
+  }
+
+  /// The objects whose addresses alone the extended number is part of; empty: it goes elsewhere, too.
+  std::set<size_t> indexed_by(llvm::Instruction& from) {
+    std::set<size_t> objects;
+    llvm::SmallPtrSet<llvm::Value*, 16> seen;
+    llvm::SmallVector<llvm::Value*> open{&from};
+    while (!open.empty()) {
+      auto* value = open.pop_back_val();
+      if (!seen.insert(value).second) continue;
+      for (auto& use : value->uses()) {
+        auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+        auto* pointer = llvm::getPointerOperand(user);
+        if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(user)) pointer = atomic->getPointerOperand();
+        if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(user)) pointer = exchange->getPointerOperand();
+        const bool passes = llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::FreezeInst>(user) ||
+                            (!value->getType()->isPointerTy() &&
+                             llvm::is_contained({llvm::Instruction::Add, llvm::Instruction::Sub, llvm::Instruction::Mul,
+                                                 llvm::Instruction::Shl, llvm::Instruction::Or},
+                                                user->getOpcode()));
+        if (passes) open.push_back(user);
+        else if (pointer && pointer == use.get() && user->mayReadOrWriteMemory())
+          objects.insert(values_.address(use.get(), user->getParent()).object);
+        else return {};
+      }
+    }
+    return objects;
+  }
+
+  /// In the middle of a loop, a counter is one that its test let in.
+  bool is_tested_counter(const llvm::Value* value, const llvm::Instruction& user) {
+    if (!evolution_.isSCEVable(value->getType())) return false;
+    auto* counted = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(const_cast<llvm::Value*>(value)));
+    if (!counted || !counted->isAffine() || !counted->getLoop()->contains(&user)) return false;
+    llvm::SmallVector<llvm::BasicBlock*> exiting;
+    counted->getLoop()->getExitingBlocks(exiting);
+    return llvm::any_of(exiting, [&](llvm::BasicBlock* block) {
+      auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+      llvm::SmallVector<llvm::Value*> open;
+      if (branch && branch->isConditional()) open.push_back(branch->getCondition());
+      while (!open.empty()) {
+        auto* condition = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
+        if (!condition || !condition->getType()->isIntegerTy(1)) continue;
+        auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+        if (!compare) {
+          if (!llvm::isa<llvm::PHINode>(condition)) open.append(condition->op_begin(), condition->op_end());
+          continue;
+        }
+        for (unsigned i = 0; i < 2; ++i) {
+          auto* side = compare->getOperand(i);
+          if (!side->getType()->isIntegerTy(kBits)) continue;
+          auto* tested = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(side));
+          if (tested && tested->getLoop() == counted->getLoop() &&
+              evolution_.isLoopInvariant(evolution_.getSCEV(compare->getOperand(1 - i)), counted->getLoop()) &&
+              (tested == counted || tested == counted->getPostIncExpr(evolution_)))
+            return true;
+        }
+      }
+      return false;
+    });
+  }
+
+  /// Of what the number is without overflow.
+  llvm::ConstantRange range(const llvm::SCEV* scev, int depth = 0) {
+    auto own = [&] { return evolution_.getSignedRange(scev).signExtend(kRangeBits); };
+    if (depth > kDeepest) return own();
+    if (auto* many = llvm::dyn_cast<llvm::SCEVNAryExpr>(scev);
+        many && llvm::isa<llvm::SCEVAddExpr, llvm::SCEVMulExpr>(scev) && many->getNumOperands() <= 4) {
+      auto all = range(many->getOperand(0), depth + 1);
+      for (auto* operand : many->operands().drop_front()) {
+        auto next = range(operand, depth + 1);
+        all = llvm::isa<llvm::SCEVAddExpr>(scev) ? all.add(next) : all.multiply(next);
+      }
+      return all;
+    }
+    if (llvm::isa<llvm::SCEVAddExpr, llvm::SCEVMulExpr>(scev)) return llvm::ConstantRange::getFull(kRangeBits);
+    if (auto* counted = llvm::dyn_cast<llvm::SCEVAddRecExpr>(scev)) {
+      const unsigned trips = evolution_.getSmallConstantMaxTripCount(counted->getLoop());
+      if (!counted->isAffine() || trips == 0) return llvm::ConstantRange::getFull(kRangeBits);
+      const llvm::ConstantRange often(llvm::APInt(kRangeBits, 0), llvm::APInt(kRangeBits, uint64_t(trips) + 1));
+      return range(counted->getStart(), depth + 1)
+          .add(often.multiply(range(counted->getStepRecurrence(evolution_), depth + 1)));
+    }
+    if (auto* sign = llvm::dyn_cast<llvm::SCEVSignExtendExpr>(scev)) return range(sign->getOperand(), depth + 1);
+    return own();
+  }
+
+  bool fits(llvm::Value* value, bool is_signed) {
+    const auto all = range(evolution_.getSCEV(value));
+    if (all.isFullSet() || all.isSignWrappedSet()) return false;
+    const llvm::APInt most(kRangeBits, (uint64_t(1) << (is_signed ? 31 : 32)) - 1),
+        least = -llvm::APInt(kRangeBits, uint64_t(1) << 31);
+    return all.getSignedMin().sge(least) && all.getSignedMax().sle(most);
+  }
+
+  void add(llvm::Instruction& user, unsigned operand, bool is_signed, bool always = false) {
+    auto* value = user.getOperand(operand);
+    llvm::SmallPtrSet<const llvm::Value*, 8> seen;
+    if (llvm::isa<llvm::Constant>(value) || (!always && !computed(value, seen)) || holds_high_bits(value) ||
+        !matters(user))
+      return;
+    if (fits(value, is_signed) || is_tested_counter(value, user)) return;
+    KernelModel::Narrow number{line_of(user), values_.integer_in(value, user.getParent()),
+                               values_.reached(user.getParent()), is_signed};
+    auto push = [&] {
+      if (std::ranges::find(model_.narrow, number) == model_.narrow.end()) model_.narrow.push_back(number);
+    };
+    const bool extended = llvm::isa<llvm::SExtInst, llvm::ZExtInst>(user);
+    const auto objects = extended ? indexed_by(user) : std::set<size_t>();
+    if (objects.empty()) return push();
+    for (size_t object : objects) {
+      number.index_of = object;
+      push();
+    }
+  }
+
+  llvm::ScalarEvolution& evolution_;
+  ValueReader& values_;
+  KernelModel& model_;
+  llvm::DenseMap<const llvm::Instruction*, bool> matters_;
+};
+
+}  // namespace
+
+void read_narrow_numbers(llvm::Function& kernel, llvm::ScalarEvolution& evolution, ValueReader& values,
+                         KernelModel& model) {
+  Narrow narrow(evolution, values, model);
+  for (auto& instruction : llvm::instructions(kernel)) narrow.visit(instruction);
+}
+
+uint64_t reach_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
+  llvm::SmallMapVector<llvm::Value*, llvm::APInt, 4> variable;
+  llvm::APInt constant(64, 0);
+  while (true) {
+    pointer = pointer->stripPointerCasts();
+    auto* step = llvm::dyn_cast<llvm::GEPOperator>(pointer);
+    if (!step) break;
+    if (!step->collectOffset(layout, 64, variable, constant)) return 0;
+    pointer = step->getPointerOperand();
+  }
+  if (!llvm::isa<llvm::Argument, llvm::GlobalVariable, llvm::AllocaInst, llvm::LoadInst>(pointer)) return 0;
+  if (variable.empty()) return 1;
+  if (variable.size() > 1 || variable.front().second.isNegative()) return 0;
+  const auto units = units_of(variable.front().first);
+  if (!units) return 0;
+  const uint64_t scale = variable.front().second.getZExtValue() * std::max<uint64_t>(units->count, 1);
+  return scale >= uint64_t(1) << 30 ? 0 : scale << (units->is_unsigned ? 32 : 31);
+}
+
+}  // namespace kernelift
