@@ -53,6 +53,35 @@ bool same_layout(const std::vector<Parameter>& captured, const std::vector<Scann
   return true;
 }
 
+std::string take_unit_of_launches(const ScanIndex& index, ScannedKernel& kernel,
+                                  std::vector<const CapturedInstance*>& launches) {
+  if (kernel.definition.file == kernel.tu) return "";
+  auto is_local = [](const std::string& name) {
+    return name.starts_with("_ZL") || name.find("_GLOBAL__N") != name.npos || !file_mark(name).empty();
+  };
+  auto unit_of = [&](const CapturedInstance& launch) -> std::string {
+    const std::string mark = file_mark(launch.mangled);
+    for (auto& unit : index.units)
+      if (launch.unit == unit.file || (!mark.empty() && is_mark_of(mark, unit.file))) return unit.file;
+    return "";
+  };
+  std::map<std::string, size_t> by_unit;
+  for (auto* launch : launches)
+    if (const std::string unit = unit_of(*launch); is_local(launch->mangled) && !unit.empty()) ++by_unit[unit];
+  if (by_unit.empty()) return "";
+  kernel.tu = std::ranges::max_element(by_unit, {}, [](auto& one) { return one.second; })->first;
+  std::string others;
+  for (auto& [unit, count] : by_unit)
+    if (unit != kernel.tu) others += (others.empty() ? "" : ", ") + unit;
+  std::erase_if(launches, [&](auto* launch) {
+    const std::string unit = unit_of(*launch);
+    return !unit.empty() && unit != kernel.tu;
+  });
+  if (others.empty()) return "";
+  return "The kernel is another one in each file that includes " + kernel.definition.file + ": it is taken as " +
+         kernel.tu + " has it, and the launches from " + others + " are left out";
+}
+
 int CaptureJoin::signs(const CapturedInstance& instance, const ScannedKernel& kernel) const {
   constexpr int kNever = -1, kHeader = 1, kFile = 1000;
   if (instance.kernel != kernel.key || !same_layout(instance.parameters, kernel.parameters)) return kNever;

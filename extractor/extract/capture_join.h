@@ -23,6 +23,12 @@ bool is_mark_of(std::string_view mark, const std::string& file);
 /// False if the captured parameters cannot be those of the scanned kernel.
 bool same_layout(const std::vector<Parameter>& captured, const std::vector<ScannedParameter>& scanned);
 
+/// A header's kernel that is local to the units which include it (`static`, or in an unnamed namespace) is another one
+/// in each: macros may differ. Takes that of the unit from which most launches came, and leaves out the others'
+/// launches; returns a sentence about them, or nothing.
+std::string take_unit_of_launches(const ScanIndex& index, ScannedKernel& kernel,
+                                  std::vector<const CapturedInstance*>& launches);
+
 class CaptureJoin {
  public:
   CaptureJoin(const ScanIndex& index, const Capture& capture) : index_(index), capture_(capture) {}

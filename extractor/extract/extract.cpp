@@ -363,11 +363,15 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
   if (!options.synthesise && !capture) {
     KERNELIFT_ASSIGN(capture, Capture::open(options.state / "capture"));  // Says what is missing.
   }
-  KERNELIFT_ASSIGN(const ScannedKernel* kernel, choose(index, options.kernel, capture ? &*capture : nullptr));
+  KERNELIFT_ASSIGN(const ScannedKernel* chosen, choose(index, options.kernel, capture ? &*capture : nullptr));
+  ScannedKernel taken = *chosen;
+  const ScannedKernel* const kernel = &taken;
   KERNELIFT_TRY(check_unchanged(index, *kernel));
   std::vector<const CapturedInstance*> recorded;
+  std::string left_out;
   if (capture) {
     KERNELIFT_ASSIGN(recorded, instances_of(*capture, index, *kernel));
+    left_out = take_unit_of_launches(index, taken, recorded);
   }
   fs::path place =
       fs::absolute(options.out.empty() ? options.state / "mep" / folder_name(*kernel) : options.out).lexically_normal();
@@ -414,6 +418,10 @@ Result<fs::path> extract_mep(const ExtractOptions& options) {
     }
     program.mep.instances = std::move(inputs.instances);
     program.limits = std::move(inputs.limits), program.sums = std::move(inputs.sums);
+    if (!left_out.empty()) {
+      program.limits.push_back(left_out + ".");
+      if (options.on_doubt) options.on_doubt(left_out);
+    }
     if (!slice.doubt.empty()) {
       program.limits.push_back(slice.doubt + ".");
       if (options.on_doubt) options.on_doubt(slice.doubt);

@@ -114,9 +114,12 @@ bool is_given(const llvm::GlobalObject& object) {
   llvm::StringRef name = object.getName();
   if (object.getAddressSpace() == kSharedAddressSpace) return true;  // extern __shared__
   if (object.hasExternalWeakLinkage()) return true;                  // blockIdx and its like, as clang declares them
-  for (const char* own : {"llvm.", "__nv", "__kl_", "cuda", "__assert", "vprintf", "malloc", "free", "_Znwm", "_ZdlPv"})
+  for (const char* own : {"llvm.", "__nv", "__kl_", "__assert"})
     if (name.starts_with(own)) return true;
-  return false;
+  // The device runtime's are cudaLaunchDevice and the like; an application's own are mangled or spelled otherwise.
+  const bool of_runtime = name.starts_with("cuda") && name.size() > 4 && llvm::isUpper(name[4]);
+  return of_runtime || name == "vprintf" || name == "malloc" || name == "free" || name.starts_with("_Znwm") ||
+         name.starts_with("_ZdlPv");
 }
 
 /// Does an initial value hold the address of a function?

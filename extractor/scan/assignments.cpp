@@ -186,10 +186,43 @@ bool Assignments::VisitUnaryOperator(UnaryOperator* op) {
   return true;
 }
 
+void Assignments::note_escapes(llvm::ArrayRef<Expr*> arguments, llvm::ArrayRef<QualType> parameters) {
+  for (size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i)
+    if (is_writable_reference(parameters[i])) note_escape(arguments[i]);
+}
+
 bool Assignments::VisitCallExpr(CallExpr* call) {
-  auto* callee = call->getDirectCallee();
-  for (unsigned i = 0; callee && i < std::min(call->getNumArgs(), callee->getNumParams()); ++i)
-    if (is_writable_reference(callee->getParamDecl(i)->getType())) note_escape(call->getArg(i));
+  llvm::ArrayRef<Expr*> arguments(call->getArgs(), call->getNumArgs());
+  // Through a pointer, too.
+  QualType type = call->getCallee()->getType();
+  if (auto* pointer = type->getAs<PointerType>()) type = pointer->getPointeeType();
+  if (auto* callee = call->getDirectCallee()) {
+    type = callee->getType();
+    // The first argument of a lambda, a functor or a stream's >> is the object itself.
+    if (auto* method = llvm::dyn_cast<CXXMethodDecl>(callee);
+        method && llvm::isa<CXXOperatorCallExpr>(call) && method->isImplicitObjectMemberFunction())
+      arguments = arguments.drop_front();
+  }
+  if (auto* function = type->getAs<FunctionProtoType>()) note_escapes(arguments, function->getParamTypes());
+  return true;
+}
+
+bool Assignments::VisitCXXConstructExpr(CXXConstructExpr* made) {
+  if (auto* function = made->getConstructor()->getType()->getAs<FunctionProtoType>())
+    note_escapes({made->getArgs(), made->getNumArgs()}, function->getParamTypes());
+  return true;
+}
+
+/// A member that is a reference keeps what it is given.
+bool Assignments::VisitInitListExpr(InitListExpr* list) {
+  auto* record = list->getType().isNull() ? nullptr : list->getType()->getAsRecordDecl();
+  if (!record || record->isUnion()) return true;
+  unsigned i = 0;
+  for (auto* field : record->fields()) {
+    if (i >= list->getNumInits()) break;
+    if (is_writable_reference(field->getType())) note_escape(list->getInit(i));
+    ++i;
+  }
   return true;
 }
 

@@ -40,6 +40,8 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   bool VisitDeclStmt(clang::DeclStmt* statement) override;
   bool VisitUnaryOperator(clang::UnaryOperator* op) override;
   bool VisitCallExpr(clang::CallExpr* call) override;
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) override;
+  bool VisitInitListExpr(clang::InitListExpr* list) override;
 
  private:
   struct Position {
@@ -54,6 +56,8 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   void give(const clang::Expr* target, const clang::Expr* value, const clang::Stmt* place);
   void give_field(const clang::Expr* target, const clang::Expr* value);
   void note_escape(const clang::Expr* target);
+  /// What is passed for parameters that are references to what may be written.
+  void note_escapes(llvm::ArrayRef<clang::Expr*> arguments, llvm::ArrayRef<clang::QualType> parameters);
 
   std::map<const clang::VarDecl*, std::vector<VariableAssignment>> given_;
   std::set<const clang::VarDecl*> escaped_;  ///< Variables that may be written through a pointer or reference.

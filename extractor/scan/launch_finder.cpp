@@ -21,25 +21,51 @@ const FunctionDecl* kernel_of(const DeclRefExpr* reference) {
   return function && function->hasAttr<CUDAGlobalAttr>() ? function : nullptr;
 }
 
-/// The values that a function assigns to its pointers: `kernel = wide ? &k4 : &k1;`, in one branch or several.
+/// A function's variables that hold pointers to kernels, alone, in members or elements. Known are those that are
+/// assigned as a whole (`kernel = wide ? &k4 : &k1;`, in one branch or several) and are else only read: what else is
+/// done with one may give it another kernel, such as `plan.step = k4`, `table[1] = k4` and a call by reference.
 class PointerValues : public DynamicRecursiveASTVisitor {
  public:
+  bool VisitDeclRefExpr(DeclRefExpr* reference) override {
+    if (auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl())) uses_.emplace_back(variable, reference);
+    return true;
+  }
+  bool VisitImplicitCastExpr(ImplicitCastExpr* cast) override {
+    const bool reads = cast->getCastKind() == CK_LValueToRValue ||
+                       (cast->getCastKind() == CK_NoOp && cast->getType().isConstQualified());
+    if (reads) allow(cast->getSubExpr());
+    return true;
+  }
+  bool may_be_given_others(const VarDecl* variable) const {
+    return std::ranges::any_of(uses_,
+                               [&](auto& use) { return use.first == variable && !allowed_.contains(use.second); });
+  }
   bool VisitBinaryOperator(BinaryOperator* op) override {
     auto* reference =
         op->getOpcode() == BO_Assign ? llvm::dyn_cast<DeclRefExpr>(op->getLHS()->IgnoreParenImpCasts()) : nullptr;
     auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-    if (variable && variable->getType()->isPointerType()) values[variable].push_back(op->getRHS());
-    return true;
-  }
-  bool VisitUnaryOperator(UnaryOperator* op) override {
-    auto* reference =
-        op->getOpcode() == UO_AddrOf ? llvm::dyn_cast<DeclRefExpr>(op->getSubExpr()->IgnoreParenImpCasts()) : nullptr;
-    auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-    if (variable) address_taken.insert(variable);
+    if (variable && variable->getType()->isPointerType()) {
+      values[variable].push_back(op->getRHS());
+      allowed_.insert(reference);
+    }
     return true;
   }
   std::map<const VarDecl*, std::vector<Expr*>> values;
-  std::set<const VarDecl*> address_taken;  ///< Whoever has their address may assign them, too.
+
+ private:
+  /// The variable whose value, member or element it is.
+  void allow(const Expr* e) {
+    for (;;) {
+      e = e->IgnoreParenImpCasts();
+      if (auto* member = llvm::dyn_cast<MemberExpr>(e)) e = member->getBase();
+      else if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(e)) e = element->getBase();
+      else break;
+    }
+    if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) allowed_.insert(reference);
+  }
+
+  std::vector<std::pair<const VarDecl*, const DeclRefExpr*>> uses_;
+  std::set<const DeclRefExpr*> allowed_;
 };
 
 /// Every __global__ function named in an expression, through local pointers to kernels.
@@ -52,10 +78,12 @@ class KernelNames : public DynamicRecursiveASTVisitor {
     if (!variable || !seen_.insert(variable).second) return true;
     const auto assigned = pointers_.values.find(variable);
     const bool is_assigned = assigned != pointers_.values.end();
-    if (may_hold_a_kernel(variable->getType()))
-      others |= llvm::isa<ParmVarDecl>(variable) || pointers_.address_taken.contains(variable) ||
-                (variable->hasGlobalStorage() && !variable->getType().isConstQualified()) ||
-                (!variable->getInit() && !is_assigned);
+    const QualType type = variable->getType();
+    const bool is_const = variable->getASTContext().getBaseElementType(type).isConstQualified();
+    if (may_hold_a_kernel(type) && !is_const)
+      others |= llvm::isa<ParmVarDecl>(variable) || pointers_.may_be_given_others(variable) ||
+                variable->hasGlobalStorage() || (!variable->getInit() && !is_assigned);
+    else if (may_hold_a_kernel(type)) others |= llvm::isa<ParmVarDecl>(variable) || !variable->getInit();
     if (variable->getInit()) TraverseStmt(const_cast<Expr*>(variable->getInit()));
     if (is_assigned)
       for (Expr* value : assigned->second) TraverseStmt(value);
@@ -70,7 +98,18 @@ class KernelNames : public DynamicRecursiveASTVisitor {
   bool others = false;  ///< It may be a kernel that is not named: a caller's, or a function's result.
 
  private:
-  static bool may_hold_a_kernel(QualType type) { return type->isFunctionPointerType() || type->isVoidPointerType(); }
+  static bool may_hold_a_kernel(QualType type, int depth = 0) {
+    constexpr int kDeepest = 4;
+    if (type->isFunctionPointerType() || type->isVoidPointerType()) return true;
+    if (auto* array = type->getAsArrayTypeUnsafe()) return may_hold_a_kernel(array->getElementType(), depth);
+    auto* record = type->getAsRecordDecl();
+    if (!record || !record->getDefinition() || depth > kDeepest) return false;
+    return llvm::any_of(record->getDefinition()->fields(), [&](const FieldDecl* field) {
+      return field->getType()->isFunctionPointerType() ||
+             ((field->getType()->isArrayType() || field->getType()->isRecordType()) &&
+              may_hold_a_kernel(field->getType(), depth + 1));
+    });
+  }
 
   const PointerValues& pointers_;
   std::set<const VarDecl*> seen_;
@@ -89,14 +128,29 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     GeometryReader geometry(unit_, function);
     PointerValues pointers;
     pointers.TraverseStmt(function->getBody());
+    if (auto* made = llvm::dyn_cast<CXXConstructorDecl>(function))
+      for (auto* member : made->inits())
+        if (member->isWritten()) pointers.TraverseStmt(member->getInit());
     geometry_ = &geometry, pointers_ = &pointers, function_ = function, inside_ = true;
+    if (auto* made = llvm::dyn_cast<CXXConstructorDecl>(function))
+      for (auto* member : made->inits())
+        if (member->isWritten()) TraverseStmt(member->getInit());
     TraverseStmt(function->getBody());
     inside_ = false;
     return true;
   }
   bool VisitVarDecl(VarDecl* variable) override {
-    // A file-scope initialiser may list kernels (a table), but contains no launch.
+    // A file-scope initialiser may list kernels (a table), and launch some in lambdas.
     if (inside_ || !variable->getInit()) return true;
+    struct Lambdas : DynamicRecursiveASTVisitor {
+      std::vector<CXXMethodDecl*> all;
+      bool TraverseLambdaExpr(LambdaExpr* lambda) override {
+        all.push_back(lambda->getCallOperator());
+        return true;  // What is inside is walked with it.
+      }
+    } lambdas;
+    lambdas.TraverseStmt(variable->getInit());
+    for (auto* body : lambdas.all) VisitFunctionDecl(body);
     PointerValues none;
     KernelNames names(none);
     names.TraverseStmt(variable->getInit());
@@ -291,19 +345,33 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     if (!shared.known) site.shared.reset();
     if (uses_of(config) > 1) site.grid_range = site.block_range = site.shared_range = {};
   }
-  /// Number of launches in this function that take `config`.
+  /// How often this function uses `config`, besides assigning its members: launches take it, as may other functions.
   int uses_of(const VarDecl* config) const {
     struct Counter : DynamicRecursiveASTVisitor {
       const VarDecl* config;
       int count = 0;
-      bool VisitCallExpr(CallExpr* call) override {
-        auto* callee = call->getDirectCallee();
-        if (!callee || !callee->getIdentifier() || !callee->getName().starts_with("cudaLaunchKernelEx")) return true;
-        auto* address =
-            call->getNumArgs() ? llvm::dyn_cast<UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts()) : nullptr;
-        auto* reference = address ? llvm::dyn_cast<DeclRefExpr>(address->getSubExpr()->IgnoreParenImpCasts()) : nullptr;
-        count += reference && reference->getDecl()->getCanonicalDecl() == config->getCanonicalDecl();
+      bool is_config(const Expr* e) const {
+        auto* reference = llvm::dyn_cast<DeclRefExpr>(e);
+        return reference && reference->getDecl()->getCanonicalDecl() == config->getCanonicalDecl();
+      }
+      bool VisitDeclRefExpr(DeclRefExpr* reference) override {
+        count += is_config(reference);
         return true;
+      }
+      bool VisitBinaryOperator(BinaryOperator* op) override {
+        if (op->isAssignmentOp()) leave_out(op->getLHS());
+        return true;
+      }
+      bool VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) override {
+        if (call->isAssignmentOp()) leave_out(call->getArg(0));
+        return true;
+      }
+      void leave_out(const Expr* target) {
+        target = target->IgnoreParenImpCasts();
+        bool member = false;
+        while (auto* of = llvm::dyn_cast<MemberExpr>(target))
+          target = of->getBase()->IgnoreParenImpCasts(), member = true;
+        count -= member && is_config(target);
       }
     } counter;
     counter.config = config;

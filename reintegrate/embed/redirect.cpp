@@ -139,8 +139,9 @@ Result<std::vector<ByteEdit>> redirect_launch(const Mep& mep, const LaunchSite& 
 uint64_t include_offset(const std::string& source) {
   std::string_view text = source;
   int braces = 0, conditions = 0, fewest = 1 << 20;
-  size_t place = text.npos, after_pragma = 0;
-  for (size_t at = 0; at < text.size();) {
+  const size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;  // A byte order mark stays the first thing.
+  size_t place = text.npos, after_pragma = begin;
+  for (size_t at = begin; at < text.size();) {
     size_t line = at;  // `at` is the beginning of a line here.
     while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
     if (at < text.size() && text[at] == '#') {

@@ -1,6 +1,7 @@
 // See make_dry_run.h.
 #include "reintegrate/flags/make_dry_run.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/base/process.h"
@@ -25,6 +26,19 @@ void read_origin(const std::string& comment, const fs::path& folder, MakeVariabl
   std::istringstream(comment.substr(line + kLine.size())) >> variable.line;
 }
 
+/// What a database gives a variable of make's own, word by word.
+std::vector<std::string> words_of(const std::string& database, std::string_view variable) {
+  std::vector<std::string> found;
+  std::istringstream lines(database);
+  for (std::string line, name, sign; std::getline(lines, line);) {
+    std::istringstream words(line);
+    if (!(words >> name >> sign) || name != variable || sign.find('=') == sign.npos) continue;
+    for (std::string word; words >> word;) found.push_back(word);
+    break;
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<MakeDryRun> MakeDryRun::of(const CompiledUnit& unit) {
@@ -32,7 +46,9 @@ Result<MakeDryRun> MakeDryRun::of(const CompiledUnit& unit) {
   if (!program) return refused("a makefile builds " + unit.unit.string() + ", but make is not on PATH");
   if (unit.output.empty())
     return refused("the command that compiles " + unit.unit.string() + " names no output (-o), by which make knows it");
-  return MakeDryRun(*program, unit);
+  MakeDryRun make(*program, unit);
+  KERNELIFT_ASSIGN(make.printed_database_, make.print({"-n", "-p", unit.output}));
+  return make;
 }
 
 Result<std::string> MakeDryRun::print(std::vector<std::string> arguments) const {
@@ -47,17 +63,25 @@ Result<std::string> MakeDryRun::print(std::vector<std::string> arguments) const 
 }
 
 Result<std::vector<std::string>> MakeDryRun::commands(std::vector<std::string> words) const {
+  // Makefiles that rules make are made even by a dry run, unless they are among its goals.
+  const bool has_goal =
+      std::ranges::any_of(words, [](auto& word) { return !word.starts_with('-') && word.find('=') == word.npos; });
+  auto goals = has_goal ? std::vector<std::string>() : words_of(printed_database_, ".DEFAULT_GOAL");
+  const bool named = has_goal || !goals.empty();
   words.insert(words.begin(), {"-n", "-B"});
+  words.insert(words.end(), goals.begin(), goals.end());
+  for (auto& makefile : named ? words_of(printed_database_, "MAKEFILE_LIST") : std::vector<std::string>())
+    words.push_back(makefile);
   KERNELIFT_ASSIGN(std::string text, print(std::move(words)));
   std::vector<std::string> found;
   std::istringstream stream(text);
-  bool goes_on = false;
+  bool continues = false;
   for (std::string line; std::getline(stream, line);) {
     const bool continued = line.ends_with('\\');
     if (continued) line.pop_back();
-    if (goes_on) found.back() += line;
+    if (continues) found.back() += line;
     else found.push_back(line);
-    goes_on = continued;
+    continues = continued;
   }
   return found;
 }
@@ -73,9 +97,8 @@ bool MakeDryRun::compiles_unit(const std::string& line) const {
 
 /// From `make -p`: a comment that says where a variable comes from, then "NAME = value".
 Result<MakeDatabase> MakeDryRun::database() const {
-  KERNELIFT_ASSIGN(std::string text, print({"-n", "-p", unit_.output}));
   MakeDatabase database;
-  std::istringstream lines(text);
+  std::istringstream lines(printed_database_);
   std::string origin;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# ")) {

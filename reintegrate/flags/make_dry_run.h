@@ -1,6 +1,5 @@
 // What make says of the commands of a build by dry runs. No recipe is run, except those that make runs even then
-// (marked
-// '+').
+// (marked '+').
 #pragma once
 #include <filesystem>
 #include <string>
@@ -40,6 +39,7 @@ class MakeDryRun {
 
   std::filesystem::path program_;
   const CompiledUnit& unit_;
+  std::string printed_database_;  ///< By make -p.
 };
 
 }  // namespace kernelift::reintegrate

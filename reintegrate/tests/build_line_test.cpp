@@ -63,6 +63,16 @@ TEST_F(BuildLineTest, OfMakeGoesIntoTheMainMakefileAndFindsVariablesOfIncludedOn
   EXPECT_EQ(line->file, root() / "GNUmakefile");
 }
 
+TEST_F(BuildLineTest, OfMakeIsFoundWithoutMakingTheMakefilesThatRulesMake) {
+  write("a.cu", "");
+  write("a.d", "a.o: a.cu\n# mine\n");
+  write("Makefile",
+        "FLAGS = -O3\nall: a.o\na.o: a.cu\n\tnvcc $(FLAGS) -c $< -o $@\na.d: a.cu\n\techo 'a.o: a.cu' > $@\n-include "
+        "a.d\n");
+  EXPECT_EQ(line_of(make_line(unit("a.cu", "a.o"), fast_)), "a.o: FLAGS += -use_fast_math");
+  EXPECT_THAT(*read_text(root() / "a.d"), HasSubstr("# mine"));
+}
+
 TEST_F(BuildLineTest, OfMakeIsRefusedWhereNoVariableIsInTheCommand) {
   write("a.cu", "");
   write("Makefile", "a.o: a.cu\n\tnvcc -O2 -c a.cu -o a.o\n");

@@ -1,5 +1,6 @@
 // Launch geometry rewritten in place: existing expressions are reused, and what cannot be expressed is refused.
 #include "reintegrate/patch/launch/launch_edit.h"
+#include "reintegrate/patch/launch/launch_text.h"
 
 #include <gtest/gtest.h>
 
@@ -204,6 +205,12 @@ TEST(LaunchEdit, ReusesTheArgumentsOfADim3) {
   Launch l("dim3(nx / 8, div(ny, 4))", "dim3(64, 2)");
   l.block("bx * 2");
   EXPECT_EQ(l.result(), "<<<dim3(nx / 8, div(ny, 4)), dim3(128, 2)>>>");
+}
+
+TEST(LaunchEdit, TakesCommasInCommentsAndTemplatesForNoSeparators) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(dim3_arguments("dim3((n + 31) / 32 /* blocks, in x */, m // rows, too\n)"), (Parts{"(n + 31) / 32", "m"}));
+  EXPECT_EQ(dim3_arguments("dim3(up<1, 32>(n), a < b ? 1 : 2)"), (Parts{"up<1, 32>(n)", "a < b ? 1 : 2"}));
 }
 
 TEST(LaunchEdit, SubstitutesParameterValues) {

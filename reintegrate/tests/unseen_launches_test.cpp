@@ -8,7 +8,7 @@ namespace {
 
 using Lines = std::vector<uint32_t>;
 
-Lines lines_of(std::string_view text, const std::vector<uint64_t>& seen = {}) {
+Lines lines_of(std::string_view text, const std::vector<std::pair<uint64_t, uint64_t>>& seen = {}) {
   Lines lines;
   for (auto& one : launches_in_conditionals(text, "scale", seen)) lines.push_back(one.line);
   return lines;
@@ -43,7 +43,24 @@ TEST(LaunchesInConditionals, HaveTheTextOfTheirConfiguration) {
 }
 
 TEST(LaunchesInConditionals, AreNotThoseThatTheScanHasSeen) {
-  EXPECT_EQ(lines_of(kText, {kText.find("app::scale<<<1, 32")}), Lines{6});
+  const size_t begin = kText.find("app::scale<<<1, 32");
+  EXPECT_EQ(lines_of(kText, {{begin, begin + 30}}), Lines{6});
+}
+
+TEST(LaunchesInConditionals, AreThoseOfTheRuntimesFunctionsAndOfMacrosToo) {
+  const std::string text =
+      "#if A\n"
+      "cudaLaunchKernel((void*)scale, n / 64, 64, args);\n"                 // 2
+      "hipLaunchKernelGGL(HIP_KERNEL_NAME(scale<1>), n / 64, 64, 0, 0);\n"  // 3
+      "LAUNCH(scale, n / 64, 64)(a);\n"                                     // 4
+      "CHECK(cudaFuncSetAttribute(scale, kCarveout, 50));\n"                // 5
+      "wait(scale); auto k = scale; x.scale(2);\n"                          // 6
+      "#endif\n"
+      "cudaLaunchKernel((void*)scale, n / 64, 64, args);\n";
+  EXPECT_EQ(lines_of(text), (Lines{2, 3, 4}));
+  EXPECT_EQ(launches_in_conditionals(text, "scale", {})[2].configuration, "scale, n / 64, 64");
+  const size_t begin = text.find("cudaLaunch");
+  EXPECT_EQ(lines_of(text, {{begin, begin + 40}}), (Lines{3, 4}));
 }
 
 TEST(LaunchesInConditionals, OfTextThatIsCutAnywhereAreNoneThatTheWholeDoesNotHave) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
@@ -189,10 +190,14 @@ std::vector<std::string> link_inputs(const CompilerCommand& command) {
   for (const SourceInput& input : command.inputs)
     if (input.language == Language::Object) files.push_back(input.file);
   for (const std::string& flag : command.link_flags) {
-    if (!flag.starts_with("-l") || flag.starts_with("-lcuda")) continue;
+    static const std::set<std::string> kToolkits = {"-lcuda", "-lcudart", "-lcudart_static", "-lcudadevrt"};
+    if (!flag.starts_with("-l") || kToolkits.contains(flag)) continue;
+    const bool whole_name = flag.starts_with("-l:");  // -l:libkernels.a
+    const std::string name = whole_name ? flag.substr(3) : "lib" + flag.substr(2) + ".a";
+    if (!name.ends_with(".a")) continue;
     for (const std::string& folder : command.link_flags) {
       if (!folder.starts_with("-L")) continue;
-      fs::path archive = fs::path(folder.substr(2)) / ("lib" + flag.substr(2) + ".a");
+      fs::path archive = fs::path(folder.substr(2)) / name;
       if (fs::exists(archive)) {
         files.push_back(archive.string());
         break;

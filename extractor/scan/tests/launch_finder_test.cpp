@@ -155,6 +155,50 @@ void c(float* x) { int n = 2048; k<<<n / 32, 32>>>(x); }
   EXPECT_EQ(index.launches[2].grid[0], "2048 / 32"_e);
 }
 
+TEST(LaunchFinder, KeepsAVariableByNameThatACallMayChangeWhateverIsCalled) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* x) { x[0] = 1; }
+struct Stream { Stream& operator>>(int& into); };
+struct Keeper { Keeper(int& kept, int by); };
+struct Holder { int& held; };
+void lambda(float* x) { int n = 2048; auto set = [](int unused, int& into) { into = 5; }; set(7, n); k<<<n / 32, 32>>>(x); }
+void stream(Stream& in, float* x) { int n = 2048; in >> n; k<<<n / 32, 32>>>(x); }
+void pointer(void (*set)(int&), float* x) { int n = 2048; set(n); k<<<n / 32, 32>>>(x); }
+void kept(float* x) { int n = 2048; Keeper one(n, 7); k<<<n / 32, 32>>>(x); }
+void held(float* x) { int n = 2048; Holder one{n}; one.held = 5; k<<<n / 32, 32>>>(x); }
+void valued(float* x) { int n = 2048; auto ask = [](int, const int&) { return 1; }; ask(n, n); k<<<n / 32, 32>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 6u);
+  for (auto& launch : index.launches)
+    EXPECT_EQ(launch.grid[0], launch.enclosing == "valued" ? "2048 / 32"_e : "n / 32"_e) << launch.enclosing;
+}
+
+TEST(LaunchFinder, FindsLaunchesInInitialisersOfVariablesAndMembers) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void first(float* x) { x[0] = 1; }
+__global__ void second(float* x) { x[0] = 2; }
+__global__ void third(float* x) { x[0] = 3; }
+typedef void (*Run)(float*, int);
+static const Run table[] = {[](float* x, int n) { first<<<n / 32, 32>>>(x); }, nullptr};
+auto run = [](float* x, int n) { second<<<n / 64, 64>>>(x); };
+struct Made {
+  Made(float* x, int n) : done((third<<<n / 128, 128>>>(x), 1)) {}
+  int done;
+};
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  for (auto* name : {"first", "second", "third"}) {
+    auto launch =
+        std::ranges::find(index.launches, std::vector<std::string>{only(index, name).id}, &LaunchSite::kernels);
+    ASSERT_NE(launch, index.launches.end()) << name;
+    EXPECT_TRUE(launch->block[0] && launch->grid[0]) << name;
+  }
+}
+
 TEST(LaunchFinder, FindsTheKernelsOfALaunchingTemplatesInstances) {
   TestApp app;
   app.unit("a.cu", R"(
@@ -277,6 +321,8 @@ __global__ void first(float* x) { x[0] = 2; }
 __global__ void given(float* x) { x[0] = 3; }
 Kernel pick();
 void choose(Kernel*);
+void choose_one(Kernel&);
+struct Plan { int size; Kernel step; };
 void go(float* x, bool known, Kernel f = usual) { f<<<1, 32>>>(x); }
 void run(float* x, bool known) {
   Kernel one = known ? first : pick();
@@ -285,10 +331,32 @@ void run(float* x, bool known) {
   choose(&other);
   other<<<1, 32>>>(x);
 }
+void by_reference(float* x) { Kernel one = usual; choose_one(one); one<<<1, 32>>>(x); }
+void by_member(float* x, bool known) { Plan plan{1, usual}; if (known) plan.step = first; plan.step<<<1, 32>>>(x); }
+void by_element(float* x, bool known) { Kernel all[] = {usual, usual}; if (known) all[1] = first; all[1]<<<1, 32>>>(x); }
 )");
   auto index = app.scan();
-  for (auto& launch : index.launches) EXPECT_TRUE(launch.kernels.empty()) << launch.kernels[0];
-  EXPECT_EQ(index.pointers.size(), 3u);
+  ASSERT_EQ(index.launches.size(), 6u);
+  for (auto& launch : index.launches) EXPECT_TRUE(launch.kernels.empty()) << launch.enclosing;
+  EXPECT_GE(index.pointers.size(), 6u);
+}
+
+TEST(LaunchFinder, FollowsMembersAndElementsThatAreOnlyRead) {
+  TestApp app;
+  app.unit("a.cu", R"(
+typedef void (*Kernel)(float*);
+struct Plan { int size; Kernel step; };
+__global__ void usual(float* x) { x[0] = 1; }
+__global__ void first(float* x) { x[0] = 2; }
+static const Kernel table[] = {usual, first};
+void by_member(float* x) { Plan plan{1, usual}; plan.step<<<plan.size, 32>>>(x); }
+void by_element(float* x, int i) { Kernel all[] = {usual, first}; all[i]<<<1, 32>>>(x); }
+void by_table(float* x, int i) { table[i]<<<1, 32>>>(x); }
+)");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  for (auto& launch : index.launches)
+    EXPECT_EQ(launch.kernels.size(), launch.enclosing == "by_member" ? 1u : 2u) << launch.enclosing;
 }
 
 TEST(LaunchFinder, FollowsCallersThatPassTheSameMemoryTwice) {
@@ -351,9 +419,18 @@ void twice(float* x, int n) {
   cudaLaunchKernelEx(&config, k, x, n);
   config.gridDim = 7;
   cudaLaunchKernelEx(&config, k, x, n);
+}
+void others(const cudaLaunchConfig_t& config);
+void lent(float* x, int n) {
+  cudaLaunchConfig_t config = {0};
+  config.gridDim = n, config.blockDim = 32;
+  cudaLaunchKernelEx(&config, k, x, n);
+  others(config);
 })");
   auto index = app.scan();
-  ASSERT_EQ(index.launches.size(), 4u);
+  ASSERT_EQ(index.launches.size(), 5u);
+  EXPECT_EQ(index.launches[4].block_range.begin, index.launches[4].block_range.end)
+      << "another function launches with it";
   auto &a = index.launches[0], &b = index.launches[1], &c = index.launches[2];
   EXPECT_EQ(a.kernels.size(), 1u);
   EXPECT_EQ(a.grid[0], "(n + BLOCK - 1) / BLOCK"_e);

@@ -15,6 +15,7 @@
 #include "core/model/launch/limits.h"
 #include "core/model/launch/rounding_up.h"
 #include "core/model/launch_values.h"
+#include "reintegrate/patch/launch/launch_text.h"
 #include "reintegrate/patch/launch/line_breaks.h"
 #include "reintegrate/patch/launch/site_terms.h"
 
@@ -23,45 +24,6 @@ namespace {
 
 const char* const kAxis = "xyz";
 enum class Piece { Grid, Block, Shared };
-
-size_t top_level_comma(std::string_view text) {
-  int depth = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
-    if (depth == 0 && text[at] == ',') return at;
-  }
-  return text.npos;
-}
-
-/// True if the expression is a number and not a dim3: it has that form, or arithmetic outside brackets.
-bool is_number(std::string_view text, std::string_view form) {
-  if (text.empty() || !form.empty()) return form == "number";
-  if (text.find_first_not_of("0123456789uU") == text.npos) return true;
-  int depth = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
-    if (depth == 0 && at > 0 && std::strchr("+-*/%", text[at]) && !(text[at] == '-' && text.substr(at, 2) == "->"))
-      return true;
-  }
-  return false;
-}
-
-std::vector<std::string> dim3_arguments(std::string_view text) {
-  if (!text.starts_with("dim3(") || closing_bracket(text, 4) != text.size() - 1) return {};
-  std::string_view rest = text.substr(5, text.size() - 6);
-  std::vector<std::string> parts;
-  for (;;) {
-    size_t comma = top_level_comma(rest);
-    std::string_view part = rest.substr(0, comma);
-    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.front()))) part.remove_prefix(1);
-    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.back()))) part.remove_suffix(1);
-    parts.emplace_back(part);
-    if (comma == rest.npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  if (parts.size() == 1 && !is_number(parts[0], {})) return {};
-  return parts;
-}
 
 std::string without_brackets(std::string_view text) {
   std::string rest;

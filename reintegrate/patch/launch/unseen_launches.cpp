@@ -44,6 +44,32 @@ size_t launch_behind(std::string_view text, size_t at) {
   return text.npos;
 }
 
+/// The arguments of the call that a kernel's name at `at` is given to, if that may be a launch: by the runtime's
+/// functions, or by a macro, which is spelled in capitals. npos: it is given to none.
+std::pair<size_t, size_t> launch_around(std::string_view text, size_t at) {
+  constexpr size_t kFarthest = 2000;
+  int closed = 0;
+  for (size_t open = at; open > 0 && at - open < kFarthest; --open) {
+    const char c = text[open - 1];
+    if (c == ';' || c == '{' || c == '}') break;
+    closed += c == ')' ? 1 : c == '(' ? -1 : 0;
+    if (closed >= 0) continue;
+    closed = 0;
+    size_t end = open - 1;
+    while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
+    size_t begin = end;
+    while (begin > 0 && word_character(text[begin - 1])) --begin;
+    const std::string_view name = text.substr(begin, end - begin);
+    const bool capitals = name.size() > 1 &&
+                          std::ranges::none_of(name, [](unsigned char one) { return std::islower(one); }) &&
+                          std::isalpha(static_cast<unsigned char>(name[0]));
+    if (capitals || name.starts_with("cudaLaunch") || name.starts_with("hipLaunch"))
+      return {open, closing_bracket(text, open - 1)};
+    if (!name.empty()) break;  // Another function's, such as one that asks for the kernel's occupancy.
+  }
+  return {text.npos, text.npos};
+}
+
 /// The end of the line that begins at `at`, with the lines that continue it.
 size_t line_end(std::string_view text, size_t at) {
   for (;; ++at) {
@@ -55,7 +81,7 @@ size_t line_end(std::string_view text, size_t at) {
 }  // namespace
 
 std::vector<LeftOutLaunch> launches_in_conditionals(std::string_view text, const std::string& kernel,
-                                                    const std::vector<uint64_t>& seen) {
+                                                    const std::vector<std::pair<uint64_t, uint64_t>>& seen) {
   std::vector<LeftOutLaunch> found;
   int depth = 0;
   for (size_t at = 0; at < text.size();) {
@@ -75,14 +101,18 @@ std::vector<LeftOutLaunch> launches_in_conditionals(std::string_view text, const
       ++at;
       continue;
     }
-    const size_t open = depth > 0 && text.substr(at, end - at) == kernel ? launch_behind(text, end) : text.npos;
-    if (open != text.npos) {
-      size_t first = at;  // Its namespaces stand before it.
-      while (first > 0 && (word_character(text[first - 1]) || text[first - 1] == ':')) --first;
-      if (std::ranges::none_of(seen, [&](uint64_t known) { return first <= known && known <= at; }))
-        found.push_back({static_cast<uint32_t>(1 + std::ranges::count(text.substr(0, at), '\n')),
-                         text.substr(open + 3, std::min(text.find(">>>", open), text.size()) - open - 3)});
-    }
+    const bool named = depth > 0 && text.substr(at, end - at) == kernel;
+    const size_t open = named ? launch_behind(text, end) : text.npos;
+    const auto [begin, close] = named && open == text.npos ? launch_around(text, at) : std::pair(text.npos, text.npos);
+    size_t first = at;  // Its namespaces stand before it.
+    while (first > 0 && (word_character(text[first - 1]) || text[first - 1] == ':')) --first;
+    const bool known = std::ranges::any_of(seen, [&](auto& site) {
+      return (first <= site.first && site.first <= at) || (site.first <= at && at < site.second);
+    });
+    const auto line = [&] { return static_cast<uint32_t>(1 + std::ranges::count(text.substr(0, at), '\n')); };
+    if (open != text.npos && !known)
+      found.push_back({line(), text.substr(open + 3, std::min(text.find(">>>", open), text.size()) - open - 3)});
+    else if (begin != text.npos && !known) found.push_back({line(), text.substr(begin, close - begin)});
     at = end;
   }
   return found;
@@ -112,9 +142,9 @@ Status check_unseen_launches(const PatchQuestion& question, const KernelFamily& 
   for (auto& path : files) {
     auto text = read_text(path);
     if (!text.ok() || text->find(name) == text->npos) continue;
-    std::vector<uint64_t> seen;
+    std::vector<std::pair<uint64_t, uint64_t>> seen;
     for (auto& site : scan.launches)
-      if (draft.same_file(site.range.file, path)) seen.push_back(site.range.begin);
+      if (draft.same_file(site.range.file, path)) seen.emplace_back(site.range.begin, site.range.end);
     for (auto& [line, configuration] : launches_in_conditionals(*text, name, seen)) {
       const std::string where = path.lexically_relative(question.root).string() + ":" + std::to_string(line);
       const std::string_view spelled = configuration;

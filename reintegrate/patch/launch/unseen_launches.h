@@ -15,13 +15,13 @@ namespace kernelift::reintegrate {
 
 struct LeftOutLaunch {
   uint32_t line = 0;               ///< From 1.
-  std::string_view configuration;  ///< What stands between <<< and >>>.
+  std::string_view configuration;  ///< What stands between <<< and >>>, or the arguments of the call.
 };
 
-/// Launches by <<< of `kernel`, its name without namespaces, inside of conditionals, except those that begin at the
-/// bytes `seen`.
+/// Launches of `kernel`, its name without namespaces, inside of conditionals: by <<<, by the runtime's functions
+/// (cudaLaunchKernel((void*)kernel, …)) and by macros (LAUNCH(kernel, …)). Not those from a begin to an end of `seen`.
 std::vector<LeftOutLaunch> launches_in_conditionals(std::string_view text, const std::string& kernel,
-                                                    const std::vector<uint64_t>& seen);
+                                                    const std::vector<std::pair<uint64_t, uint64_t>>& seen);
 
 /// Refuses a patch of the kernel's text that changes grid or block while there are such launches; otherwise notes those
 /// in code that is left out. `followed`: the constants by which alone grid and block change, if that is so: launches
