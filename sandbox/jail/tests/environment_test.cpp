@@ -150,5 +150,17 @@ TEST(Environment, OfAProgramThatIsStartedForACandidateHasNoKeys) {
   EXPECT_NE(run->out.find("PATH="), std::string::npos);
 }
 
+TEST(Environment, OfACandidatesProcessNamesTheFoldersOfCudasLibraries) {
+  ProcessOptions options;
+  options.environment = {{"KERNELIFT_CUDA_LIBRARIES", "/opt/cuda/lib"}};
+  options.prepare = [] {
+    narrow_environment({});
+    return done();
+  };
+  auto run = run_process({"env"}, options);
+  ASSERT_TRUE(run.ok());
+  EXPECT_NE(run->out.find("KERNELIFT_CUDA_LIBRARIES=/opt/cuda/lib"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox
