@@ -84,7 +84,7 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, const C
     Json line = {{"request", number},
                  {"candidate", i},
                  {"key", candidate.key().hex()},
-                 {"confirmed", confirms},
+                 {"confirmed", confirms && gains(evaluation)},
                  {"evaluation", kernelift::to_json(evaluation)}};
     if (tuner::is_template(candidate.source)) line["setting"] = candidate.values;
     context.emit_line(line);

@@ -62,8 +62,11 @@ std::vector<std::string> SearchOptions::model_words(const Json& spent, const Jso
   std::vector<std::string> words{"--llm-calls",          part(calls, "calls"), "--llm-tokens",
                                  part(tokens, "tokens"), "--llm-seconds",      part(seconds, "seconds")};
   if (!llm_prices.empty()) words.insert(words.end(), {"--llm-prices", llm_prices});
-  if (llm_money > 0)
-    words.insert(words.end(), {"--llm-money", std::to_string(number_member(of_run, "money") + share * money)});
+  if (llm_money > 0) {
+    char part_of_money[32];  // Small prices have more digits than std::to_string() gives.
+    std::snprintf(part_of_money, sizeof part_of_money, "%.17g", number_member(of_run, "money") + share * money);
+    words.insert(words.end(), {"--llm-money", part_of_money});
+  }
   for (auto& model : llm) words.insert(words.end(), {"--llm", model});
   return words;
 }

@@ -153,6 +153,7 @@ class Tuning {
   double improved_at_ = 0;       ///< When the last new best came, or the search began.
   double answer_seconds_ = 0;    ///< From submission to verdict, as a moving average.
   bool repeated_ = false;        ///< A proposer proposed a known candidate in this round.
+  bool awaited_ = false;         ///< There was a time when only proposals that take their time were awaited.
   Reduction reduction_;          ///< Of the leaders; what is left of them is confirmed.
   Finalists finalists_;
   std::string stopped_by_, unconfirmed_, last_tier_ = "baseline";
@@ -487,6 +488,7 @@ Status Tuning::search() {
       for (auto& proposer : proposers_) proposer->when_idle();
       bool waiting =
           std::any_of(proposers_.begin(), proposers_.end(), [](auto& proposer) { return proposer->waiting(); });
+      awaited_ |= waiting;
       if (!waiting && ++barren > (repeated_ ? kRepeatRounds : kBarrenRounds)) stopped_by_ = "nothing left to try";
       if (!repeated_) sleep(waiting ? kWaitForIdeas : kPoll);
     } else if (!collected) {
@@ -526,8 +528,9 @@ Result<TuneReport> Tuning::go(const Candidate& original) {
   if (interrupted()) stopped_by_ = "interrupt";
   KERNELIFT_TRY(run_.put_state(kStoppedBy, stopped_by_));
   if (stopped_by_ == "time" && tried() == 0)
-    unconfirmed_ =
-        "the time was over when the original had been measured, so nothing was tried; give it more time (--time)";
+    unconfirmed_ = awaited_ ? "the time was over while a model's answer was awaited, so nothing was tried (--time)"
+                            : "the time was over when the original had been measured, so nothing was tried; give it "
+                              "more time (--time)";
   return report();
 }
 

@@ -4,7 +4,7 @@
 namespace kernelift::cli::mcp {
 namespace {
 
-constexpr int kMostCandidates = 32, kLongestSource = 1 << 20, kLongestWord = 4096;
+constexpr int kMostCandidates = 32, kLongestWord = 4096;
 
 Json text(const char* description) {
   return {{"type", "string"}, {"description", description}, {"maxLength", kLongestWord}};

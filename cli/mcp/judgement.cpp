@@ -30,8 +30,8 @@ Json judgement_of(const Evaluation& evaluation, bool confirmed) {
     json["microseconds"] = rounded(1e6 * verdict.seconds());
     json["confirmed"] = confirmed;
   }
-  if (!verdict.instance.empty()) json["instance"] = verdict.instance;
-  if (verdict.outcome == Outcome::Wrong && !verdict.buffer.empty())
+  if (!verdict.instance.empty() && !verdict.held_out) json["instance"] = verdict.instance;
+  if (verdict.outcome == Outcome::Wrong && !verdict.buffer.empty() && !verdict.held_out)
     json["first_difference"] = {
         {"buffer", verdict.buffer}, {"index", verdict.index}, {"expected", verdict.expected}, {"got", verdict.got}};
   if (verdict.other_sizes && verdict.other_sizes->premise) json["right_only_if"] = verdict.other_sizes->premise->text();
@@ -40,8 +40,8 @@ Json judgement_of(const Evaluation& evaluation, bool confirmed) {
   auto beyond = verdict.beyond_recorded();
   if (!beyond.empty()) json["beyond_recorded_inputs"] = beyond;
   // What is not ok says its detail already, but on one line.
-  if (verdict.ok() ? !verdict.detail.empty() : verdict.detail.find('\n') != verdict.detail.npos)
-    json["detail"] = verdict.detail;
+  const bool says_more = verdict.ok() ? !verdict.detail.empty() : verdict.detail.find('\n') != verdict.detail.npos;
+  if (says_more && !verdict.held_out) json["detail"] = verdict.detail;
   json["device"] = verdict.device;
   json["seconds"] = rounded(verdict.compile_seconds + verdict.evaluate_seconds);
   return json;

@@ -1,4 +1,5 @@
 // The tools that judge candidates: `check` and `evaluate`.
+#include "cli/mcp/descriptions.h"
 #include "cli/mcp/judgement.h"
 #include "cli/mcp/toolbox.h"
 #include "core/base/file.h"
@@ -23,7 +24,7 @@ Result<Json> candidate_json(const Json& given, const Application& application, c
     if (given.contains("file")) {
       KERNELIFT_ASSIGN(file, application.inside(text_member(given, "file")));
     }
-    KERNELIFT_ASSIGN(std::string text, read_text(file));
+    KERNELIFT_ASSIGN(std::string text, read_regular_text(file, kLongestSource));
     candidate["source"] = std::move(text);
   }
   for (const char* key : {"launches", "scratch", "values"})
@@ -31,6 +32,15 @@ Result<Json> candidate_json(const Json& given, const Application& application, c
   candidate["tier"] = "source", candidate["proposer"] = "agent", candidate["note"] = text_member(given, "name");
   KERNELIFT_ASSIGN([[maybe_unused]] Candidate read, candidate_from_json(candidate, place));
   return candidate;
+}
+
+/// One line of the answer.
+Json result_of(const Call& call, size_t index, const Json& judged) {
+  Json result = {{"candidate", index}};
+  const std::string name = text_member(call.arguments["candidates"][index], "name");
+  if (!name.empty()) result["name"] = name;
+  result.update(judged);
+  return result;
 }
 
 }  // namespace
@@ -43,29 +53,28 @@ void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& cal
   if (!mep.ok()) return call->fail(mep.error().message);
   const Json& given = call->arguments.at("candidates");
   Json candidates = Json::array();
+  auto results = std::make_shared<Json>(Json::array());
+  std::vector<size_t> places;  // Of those that can be judged, among all.
   for (size_t i = 0; i < given.size(); ++i) {
     auto one = candidate_json(given[i], application_, *mep, *folder, "candidates[" + std::to_string(i) + "]");
-    if (!one.ok()) return call->fail(one.error().message);
-    candidates.push_back(*std::move(one));
+    if (one.ok()) places.push_back(i), candidates.push_back(*std::move(one));
+    else results->push_back(result_of(*call, i, {{"verdict", kNotJudged}, {"says", one.error().message}}));
   }
   auto hash = tuner::hash_mep(*folder, *mep);
   if (!hash.ok()) return call->fail(hash.error().message);
-  const size_t count = candidates.size();
-  auto results = std::make_shared<Json>(Json::array());
+  const size_t count = given.size();
+  if (candidates.empty()) return call->fail(text_member((*results)[0], "says"));
   JudgeRequest request;
   request.mep = *folder, request.mep_hash = *hash, request.depth = depth, request.candidates = std::move(candidates);
   request.note = [call](const std::string& line) { call->progress(line, 0); };
-  request.judged = [call, results, count](size_t index, const Json& line) {
+  request.judged = [call, results, count, places](size_t number, const Json& line) {
+    const size_t index = places[number];
     auto evaluation = line.contains("evaluation") ? evaluation_from_json(line["evaluation"], "the evaluator")
                                                   : Result<Evaluation>(environment_error("the evaluator said nothing"));
     Json judged = evaluation.ok() ? judgement_of(*evaluation, line.value("confirmed", false))
                                   : Json{{"verdict", kNotJudged}, {"says", evaluation.error().message}};
-    const std::string name = text_member(call->arguments["candidates"][index], "name");
-    Json result = {{"candidate", index}};
-    if (!name.empty()) result["name"] = name;
-    if (auto setting = line.find("setting"); setting != line.end()) result["setting"] = *setting;
-    result.update(judged);
-    results->push_back(std::move(result));
+    if (auto setting = line.find("setting"); setting != line.end()) judged["setting"] = *setting;
+    results->push_back(result_of(*call, index, judged));
     call->progress("candidate " + std::to_string(index) + ": " + text_member(judged, "says"),
                    static_cast<double>(index + 1), static_cast<double>(count));
   };

@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 namespace kernelift::cli::mcp {
 namespace {
 
+constexpr size_t kMostVerbs = 4;  ///< Processes of calls at a time; each may compile.
+
 constexpr const char* kMeps = "kernelift://meps/";
 constexpr const char* kSource = "/source";
 
@@ -64,6 +66,8 @@ void Toolbox::run(const CallPointer& call, const std::vector<std::string>& words
     std::string out, said;
   };
   if (!failed) failed = [call](const std::string& error) { call->fail(error); };
+  if (running_.size() >= kMostVerbs)
+    return failed("this server answers " + std::to_string(kMostVerbs) + " other calls; call again when one is over");
   auto heard = std::make_shared<Heard>();
   const uint64_t number = ++last_run_;
   Child::Handlers handlers;
@@ -186,6 +190,12 @@ void Toolbox::extract(const CallPointer& call) {
   run(call, verb("extract", options), [this, call](Json document, const std::string& said) {
     const fs::path folder = text_member(document, "mep");
     document["mep"] = folder.filename().string(), document["folder"] = folder.string(), document["said"] = said;
+    if (auto launches = document.find("instances"); launches != document.end() && launches->is_array()) {
+      Json shown = Json::array();
+      for (auto& launch : *launches)
+        if (!launch.value("held_out", false)) shown.push_back(launch);
+      document["held_out_launches"] = launches->size() - shown.size(), *launches = std::move(shown);
+    }
     document["source"] = kMeps + folder.filename().string() + kSource;
     answer(call, "extract", document);
   });

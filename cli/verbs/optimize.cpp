@@ -493,7 +493,7 @@ class Loop {
 
   std::string model_text() const {
     if (options_.search.llm.empty()) return {};
-    auto use = tuner::ModelUse::read({{{tuner::kModelUseKey, model_spent_.dump()}}});
+    auto use = tuner::ModelUse::read({{{tuner::kModelUseKey, compact(model_spent_)}}});
     auto most = options_.search.model();
     return "\nModel: " + (most.ok() && *most ? use.text(**most) : use.brief()) +
            "; why it was not asked more often is said by each tune above";

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "core/base/locks/abandoned_folders.h"
 
@@ -33,11 +34,17 @@ Error file_error(const char* verb, const fs::path& path) {
 namespace {
 
 template <class Container>
-Result<Container> read_all(const fs::path& path) {
-  int fd = above_standard(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Result<Container> read_all(const fs::path& path, std::optional<size_t> most = {}) {
+  int fd = above_standard(open(path.c_str(), O_RDONLY | O_CLOEXEC | (most ? O_NONBLOCK : 0)));
   if (fd < 0) return file_error("read", path);
   struct stat info{};
-  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+  const bool known = fstat(fd, &info) == 0;
+  if (most && (!known || !S_ISREG(info.st_mode) || static_cast<uint64_t>(info.st_size) > *most)) {
+    close(fd);
+    return environment_error("cannot read " + path.string() + ": it is no file of at most " + std::to_string(*most) +
+                             " bytes");
+  }
+  if (known && S_ISDIR(info.st_mode)) {
     close(fd);
     errno = EISDIR;
     return file_error("read", path);
@@ -77,6 +84,7 @@ Status write_fully(int fd, std::span<const std::byte> bytes, const fs::path& pat
 }  // namespace
 
 Result<std::string> read_text(const fs::path& path) { return read_all<std::string>(path); }
+Result<std::string> read_regular_text(const fs::path& path, size_t most) { return read_all<std::string>(path, most); }
 Result<std::vector<std::byte>> read_bytes(const fs::path& path) { return read_all<std::vector<std::byte>>(path); }
 
 static fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }

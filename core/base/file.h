@@ -14,6 +14,8 @@
 namespace kernelift {
 
 Result<std::string> read_text(const std::filesystem::path& path);
+/// Of a regular file that is not larger than `most`: a file that others name may be a FIFO, which blocks, or endless.
+Result<std::string> read_regular_text(const std::filesystem::path& path, size_t most);
 Result<std::vector<std::byte>> read_bytes(const std::filesystem::path& path);
 
 /// Why the last system call on `path` failed (errno), and what helps: file_error("write", path).

@@ -1,6 +1,8 @@
 // See json.h.
 #include "core/base/json.h"
 
+#include <vector>
+
 #include "core/base/file.h"
 #include "core/base/json_member.h"
 
@@ -12,6 +14,51 @@ Result<Json> parse_json(std::string_view text, const std::string& where) {
   } catch (const nlohmann::json::exception& wrong) {
     return environment_error(where + ": " + in_words(wrong));
   }
+}
+
+namespace {
+
+/// Reads without keeping anything, until something is too deep or too large.
+class Shape : public nlohmann::json_sax<Json> {
+ public:
+  std::string trouble;
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override {
+    if (++members_.back() <= kMostForeignMembers) return true;
+    trouble = "an object has more than " + std::to_string(kMostForeignMembers) + " members";
+    return false;
+  }
+  bool start_object(size_t) override { return open(); }
+  bool start_array(size_t) override { return open(); }
+  bool end_object() override { return members_.pop_back(), true; }
+  bool end_array() override { return members_.pop_back(), true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& wrong) override {
+    trouble = in_words(static_cast<const nlohmann::json::exception&>(wrong));
+    return false;
+  }
+
+ private:
+  bool open() {
+    members_.push_back(0);
+    if (members_.size() <= kDeepestForeign) return true;
+    trouble = "arrays and objects are nested more than " + std::to_string(kDeepestForeign) + " deep";
+    return false;
+  }
+  std::vector<size_t> members_;
+};
+
+}  // namespace
+
+Result<Json> parse_foreign_json(std::string_view text, const std::string& where) {
+  Shape shape;
+  if (!Json::sax_parse(text, &shape)) return environment_error(where + ": " + shape.trouble);
+  return parse_json(text, where);
 }
 
 Result<Json> read_json(const std::filesystem::path& path) {

@@ -57,6 +57,11 @@ using Json = nlohmann::ordered_json;
 
 /// `where` names the text's origin in the error: "mep.json: line 3 column 7: …".
 Result<Json> parse_json(std::string_view text, const std::string& where);
+/// Of text that may be made to do harm, as a server's: values are copied and destroyed recursively, and each member of
+/// an object is looked for among those before it.
+Result<Json> parse_foreign_json(std::string_view text, const std::string& where);
+inline constexpr size_t kDeepestForeign = 64;          ///< Arrays and objects in one another.
+inline constexpr size_t kMostForeignMembers = 10'000;  ///< Of one object.
 Result<Json> read_json(const std::filesystem::path& path);
 Status write_json(const std::filesystem::path& path, const Json& value);
 

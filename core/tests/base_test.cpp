@@ -162,6 +162,27 @@ TEST(Json, ReadsWholeNumbersOnlyWhereTheyFit) {
   EXPECT_EQ(*reading("x", [] { return Json::parse("-1").get<int>(); }), -1);
 }
 
+TEST(Json, OfOthersIsNeitherDeepNorWideEnoughToDoHarm) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_NE(parse_foreign_json(deep, "reply").error().message.find("nested more than"), std::string::npos);
+  std::string wide = "{\"a\":0";
+  for (int i = 0; i < 100'000; ++i) wide += ",\"k" + std::to_string(i) + "\":0";
+  EXPECT_NE(parse_foreign_json(wide + "}", "reply").error().message.find("members"), std::string::npos);
+  EXPECT_NE(parse_foreign_json("{", "reply").error().message.find("reply"), std::string::npos);
+  EXPECT_EQ(parse_foreign_json("{\"a\": [1, 2]}", "reply")->at("a").size(), 2u);
+}
+
+TEST(File, OfOthersIsARegularOneOfAKnownSize) {
+  auto folder = TemporaryFolder::create("regular");
+  const auto file = folder->path() / "text", pipe = folder->path() / "pipe";
+  ASSERT_TRUE(write_atomically(file, std::string_view("12345")).ok());
+  EXPECT_EQ(*read_regular_text(file, 5), "12345");
+  EXPECT_FALSE(read_regular_text(file, 4).ok());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(read_regular_text(pipe, 100).ok()) << "at once";
+  EXPECT_FALSE(read_regular_text(folder->path(), 100).ok());
+}
+
 TEST(File, NamesAFileThatDoesNotExist) {
   auto missing = read_text("/no/such/file");
   ASSERT_FALSE(missing.ok());

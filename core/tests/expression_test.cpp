@@ -328,6 +328,10 @@ TEST(Expression, SaysWhatIsWrongWithDamagedText) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST(Expression, QuotesWholeCharacters) {
+  EXPECT_NE(Expression::parse("(n + 255) \xc3\xb7 256").error().message.find("'\xc3\xb7'"), std::string::npos);
+}
+
 TEST(Expression, AcceptsOnlyWhatItCanReadAgain) {
   int accepted = 0, refused = 0;
   for (int length = 1; length < 300; ++length) {

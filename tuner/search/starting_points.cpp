@@ -26,7 +26,7 @@ std::optional<double> number(const std::string& text) {
 }
 
 std::optional<size_t> index_of(const Tunable& parameter, const Json& value) {
-  const std::string spelled = value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string spelled = value.is_string() ? value.get<std::string>() : compact(value);
   for (size_t i = 0; i < parameter.values.size(); ++i) {
     if (parameter.label(i) == spelled) return i;
     auto here = number(parameter.label(i)), wanted = number(spelled);
@@ -54,7 +54,7 @@ Result<Point> point_of(const Space& space, const Json& configuration) {
     auto index = index_of(*found, value);
     if (!index)
       return usage_error(name + " has no value " +
-                         shown_line(value.is_structured() ? "of this kind" : value.dump(), kShown) + "; it has " +
+                         shown_line(value.is_structured() ? "of this kind" : compact(value), kShown) + "; it has " +
                          values_of(*found));
     point[static_cast<size_t>(found - parameters.begin())] = static_cast<uint16_t>(*index);
   }

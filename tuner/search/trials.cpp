@@ -42,7 +42,7 @@ Result<std::string> unpack(const std::string& packed, const std::string& where) 
 void sort_values(std::vector<Json>& values) {
   std::sort(values.begin(), values.end(), [](const Json& a, const Json& b) {
     if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
-    return a.is_number() != b.is_number() ? a.is_number() : a.dump() < b.dump();
+    return a.is_number() != b.is_number() ? a.is_number() : compact(a) < compact(b);
   });
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
@@ -106,7 +106,7 @@ Result<Trials> parse_trials(std::string_view text, const std::string& where) {
       places[p][seen[p][i]] = i;
       bool integer = seen[p][i].is_number_integer();
       parameters[p].values.push_back(integer ? seen[p][i].get<int64_t>() : static_cast<int64_t>(i));
-      parameters[p].labels.push_back(seen[p][i].is_string() ? seen[p][i].get<std::string>() : seen[p][i].dump());
+      parameters[p].labels.push_back(seen[p][i].is_string() ? seen[p][i].get<std::string>() : compact(seen[p][i]));
       if (!seen[p][i].is_number()) parameters[p].ordered = seen[p].size() == 2;
     }
   }

@@ -96,7 +96,7 @@ Json cachefile(const std::vector<RunTrial>& trials, const Table& table, const Ru
     Json entry = table.rows[i], times = Json::array();
     for (auto& name : table.names) {
       const Json& value = table.rows[i][name];
-      key += (key.empty() ? "" : ",") + (value.is_string() ? value.get<std::string>() : value.dump());
+      key += (key.empty() ? "" : ",") + (value.is_string() ? value.get<std::string>() : compact(value));
     }
     for (auto& timing : verdict.timings) times.push_back(milliseconds(timing.seconds));
     entry["time"] = verdict.ok() ? Json(milliseconds(verdict.seconds())) : Json(failure_class(verdict.outcome));

@@ -128,7 +128,7 @@ Status write_new(const std::filesystem::path& file, const RunMeta& meta) {
   started.kernelift = KERNELIFT_VERSION;
   if (started.started.empty()) started.started = now_utc();
   KERNELIFT_ASSIGN(Statement insert, database.prepare("INSERT INTO meta VALUES('run', ?)"));
-  insert.bind(1, meta_to_json(started).dump());
+  insert.bind(1, compact(meta_to_json(started)));
   return database.run(insert);
 }
 
@@ -350,7 +350,7 @@ Status Run::record_confirmation(int64_t id, const Verdict& verdict) {
 Status Run::record_time(double seconds_spent) {
   state_->meta.seconds_spent = seconds_spent;
   KERNELIFT_ASSIGN(Statement update, state_->database.prepare("UPDATE meta SET value=? WHERE key='run'"));
-  return state_->database.run(update.bind(1, meta_to_json(state_->meta).dump()));
+  return state_->database.run(update.bind(1, compact(meta_to_json(state_->meta))));
 }
 
 Status Run::record_kernel(const TunedKernel& kernel) {

@@ -1,7 +1,5 @@
-// See message.h. Nesting is counted before anything is parsed, because values are copied and destroyed recursively.
+// See message.h.
 #include "cli/mcp/protocol/message.h"
-
-#include <algorithm>
 
 #include "core/base/shown/outside_text.h"
 
@@ -9,19 +7,6 @@ namespace kernelift::cli::mcp {
 namespace {
 
 constexpr size_t kShown = 200;  ///< Bytes of a client's words in an error.
-
-int depth_of(const std::string& text) {
-  int depth = 0, deepest = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted && c == '\\') ++i;
-    else if (c == '"') quoted = !quoted;
-    else if (!quoted && (c == '[' || c == '{')) deepest = std::max(deepest, ++depth);
-    else if (!quoted && (c == ']' || c == '}')) --depth;
-  }
-  return deepest;
-}
 
 std::variant<Message, ProtocolError> read_message(const Json& json) {
   ProtocolError error;
@@ -64,9 +49,7 @@ Frame read_frame(const std::string& line) {
     frame.messages = {ProtocolError{code, std::move(why)}};
     return frame;
   };
-  if (depth_of(line) > kDeepest)
-    return failed(Code::Parse, "arrays and objects are nested more than " + std::to_string(kDeepest) + " deep");
-  auto json = parse_json(line, "this line is no JSON");
+  auto json = parse_foreign_json(line, "this line is no JSON");
   if (!json.ok()) return failed(Code::Parse, shown_line(json.error().message, kShown));
   if (!json->is_array()) {
     frame.messages = {read_message(*json)};

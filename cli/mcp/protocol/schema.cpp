@@ -20,7 +20,9 @@ const char* type_in_words(const std::string& type) {
 
 bool has_type(const Json& value, const std::string& type) {
   if (type == "string") return value.is_string();
-  if (type == "integer") return value.is_number_integer();
+  // 5.0 is a whole number, to JSON Schema.
+  const bool whole = value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>();
+  if (type == "integer") return value.is_number_integer() || whole;
   if (type == "number") return value.is_number();
   if (type == "boolean") return value.is_boolean();
   return type == "array" ? value.is_array() : value.is_object();

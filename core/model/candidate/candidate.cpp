@@ -57,8 +57,8 @@ constexpr const char* kByHand = "";
 
 Expression expression_from_json(const Json& from) {
   if (!from.is_string() && !from.is_number_integer())
-    malformed(from.dump() + " is not an expression, as \"ceil_div(gx, 2)\" is");
-  auto parsed = Expression::parse(from.is_string() ? from.get<std::string>() : from.dump());
+    malformed(compact(from) + " is not an expression, as \"ceil_div(gx, 2)\" is");
+  auto parsed = Expression::parse(from.is_string() ? from.get<std::string>() : compact(from));
   if (!parsed.ok()) malformed(parsed.error().message);
   return *parsed;
 }
@@ -67,7 +67,7 @@ void read(const Json& from, Expression& into) { into = expression_from_json(from
 
 /// Axes that are not given stay as they are.
 void read(const Json& from, Expression (&axes)[3]) {
-  if (!from.is_array() || from.size() > 3) malformed(from.dump() + " is not a list of up to three expressions");
+  if (!from.is_array() || from.size() > 3) malformed(compact(from) + " is not a list of up to three expressions");
   for (size_t i = 0; i < from.size(); ++i) axes[i] = expression_from_json(from[i]);
 }
 
@@ -78,11 +78,11 @@ void read(const Json& from, T& into) {
 
 /// Numbers that are integers and fit: the library would convert any.
 void read(const Json& from, Bindings& values) {
-  if (!from.is_object()) malformed(from.dump() + " is no object: {\"name\": number}");
+  if (!from.is_object()) malformed(compact(from) + " is no object: {\"name\": number}");
   for (auto& [name, value] : from.items()) {
     const bool fits =
         value.is_number_unsigned() ? std::in_range<int64_t>(value.get<uint64_t>()) : !value.is_number_float();
-    if (!fits) malformed(name + ": " + value.dump() + " is no integer of this size");
+    if (!fits) malformed(name + ": " + compact(value) + " is no integer of this size");
     values[name] = value.get<int64_t>();
   }
 }
@@ -97,7 +97,7 @@ void read(const Json& from, Step::Origin& origin);
 
 template <class T>
 void read(const Json& from, std::vector<T>& all) {
-  if (!from.is_array()) malformed(from.dump() + " is not a list: […]");
+  if (!from.is_array()) malformed(compact(from) + " is not a list: […]");
   for (auto& one : from) read(one, all.emplace_back());
 }
 
@@ -174,7 +174,7 @@ void read(const Json& from, Premise& premise) { premise = premise_from_json(from
 void read(const Json& from, Step::Origin& origin) {
   auto found = std::ranges::find(kOrigins, from.get<std::string>());
   if (found == std::end(kOrigins))
-    malformed(from.dump() + " is not known; there are rule, model, knob, recipe, text and template");
+    malformed(compact(from) + " is not known; there are rule, model, knob, recipe, text and template");
   origin = static_cast<Step::Origin>(found - kOrigins);
 }
 
@@ -332,7 +332,7 @@ Expression* CandidateLaunch::size_named(std::string_view name) {
 
 Hash Candidate::key() const {
   Hasher hasher;
-  hasher.add(source).add(to_json(recipe).dump());
+  hasher.add(source).add(compact(to_json(recipe)));
   for (auto& [name, value] : values) hasher.add(name).add(static_cast<uint64_t>(value));
   for (auto& launch : launches) {
     hasher.add(launch.kernel).add(launch.shared.text());

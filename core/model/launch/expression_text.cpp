@@ -60,7 +60,7 @@ class Parser {
   Result<Expression> parse_all() {
     KERNELIFT_ASSIGN(Expression root, ternary());
     skip_space();
-    if (at_ != text_.size()) return fail("unexpected '" + std::string(1, text_[at_]) + "'");
+    if (at_ != text_.size()) return fail("unexpected " + here());
     // "- -x" is printed as "-(-x)", which is nested deeper: what is read must be readable again once it is printed.
     constexpr int kSurelyPrintable = kMaxDepth / 4;
     if (deepest_ > kSurelyPrintable && !again_ && !Parser(root.text(), true).parse_all().ok()) return too_deep();
@@ -68,6 +68,16 @@ class Parser {
   }
 
  private:
+  /// The character at which reading ended, of however many bytes it is.
+  std::string here() const {
+    if (at_ >= text_.size()) return "end";
+    auto continues = [&](size_t i) {
+      return i < text_.size() && (static_cast<unsigned char>(text_[i]) & 0xC0) == 0x80;
+    };
+    size_t end = at_ + 1;
+    while (continues(end)) ++end;
+    return "'" + std::string(text_.substr(at_, end - at_)) + "'";
+  }
   Parser(std::string_view text, bool again) : text_(text), again_(again) {}
   Error fail(const std::string& what) const {
     return usage_error("cannot read the expression '" + std::string(text_) + "': " + what + " at column " +
@@ -185,7 +195,7 @@ class Parser {
       return inner;
     }
     std::string word(peek_word());
-    if (word.empty()) return fail("unexpected '" + std::string(1, text_[at_]) + "'");
+    if (word.empty()) return fail("unexpected " + here());
     at_ += word.size();
     if (word == "static_cast") {
       if (!take("<")) return fail("expected '<'");

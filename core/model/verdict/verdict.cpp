@@ -190,6 +190,7 @@ std::string Verdict::text() const {
   const std::string size =
       sizes_run && sizes_run->wrong && sizes_run->wrong->shown ? sizes_run->wrong->size.text() : "";
   std::string text = std::string(name(outcome)) + " at " + (size.empty() ? name(stage) : size);
+  if (held_out) return text + " on a launch that is held out" + (buffer.empty() ? "" : ", in " + buffer);
   if (!instance.empty()) text += " on instance " + instance;
   if (outcome == Outcome::Wrong && !buffer.empty()) {
     std::snprintf(line, sizeof line, "[%llu]", static_cast<unsigned long long>(index));
@@ -293,6 +294,7 @@ Json to_json(const Verdict& verdict) {
                {"stage", name(verdict.stage)},
                {"detail", verdict.detail},
                {"instance", verdict.instance},
+               {"held_out", verdict.held_out},
                {"buffer", verdict.buffer},
                {"expected", verdict.expected},
                {"got", verdict.got},
@@ -329,6 +331,7 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
     else status = stage.error();
     verdict.detail = from.at("detail");
     verdict.instance = from.at("instance");
+    verdict.held_out = from.value("held_out", false);
     verdict.buffer = from.at("buffer");
     verdict.expected = from.at("expected");
     verdict.got = from.at("got");

@@ -113,8 +113,9 @@ inline constexpr const char* kNoFurtherInputs = "not run: its memory holds no fl
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   Stage stage = Stage::Admit;
-  std::string detail;    ///< The rule, the compiler's message, the pass, the resource with its limit, the signal.
-  std::string instance;  ///< Set when one instance is to blame.
+  std::string detail;     ///< The rule, the compiler's message, the pass, the resource with its limit, the signal.
+  std::string instance;   ///< Set when one instance is to blame.
+  bool held_out = false;  ///< That one is for verification alone: what differs there is not told to proposers.
   /// For Wrong: which buffer, element, and the two values as text, and their distance in ULP or relative error.
   std::string buffer, expected, got;
   uint64_t index = 0;

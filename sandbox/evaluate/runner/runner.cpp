@@ -266,6 +266,14 @@ Status Runner::wipe() {
 }
 
 std::optional<Evaluation> Runner::evaluate(const RunnableCode& candidate, const Inquiry& inquiry) {
+  auto evaluation = judge(candidate, inquiry);
+  if (auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr)
+    for (auto& instance : bench_->mep.instances)
+      verdict->held_out |= instance.held_out && instance.id == verdict->instance;
+  return evaluation;
+}
+
+std::optional<Evaluation> Runner::judge(const RunnableCode& candidate, const Inquiry& inquiry) {
   bench_->inquiry = inquiry, bench_->cut = false, bench_->laps = {};
   verified_last_.reset();
   racing_.begin();

@@ -62,6 +62,7 @@ class Runner {
   const std::vector<std::string>& notes() const { return bench_->memory->notes(); }
 
  private:
+  std::optional<Evaluation> judge(const RunnableCode& candidate, const Inquiry& inquiry);
   explicit Runner(std::unique_ptr<Workbench> bench);
   /// Loads the candidate afresh, verifies it, times it, and verifies it again. `second`: in another process of a
   /// processor, with the images in the opposite order, since addresses of code alone may change its speed. False: the

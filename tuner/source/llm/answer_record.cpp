@@ -35,7 +35,7 @@ void AnswerRecord::keep(const KeptState& state) const {
                      {"unusable", streak.unusable},
                      {"useless", streak.useless},
                      {"since", streak.since}};
-  state.put(kKey, Json{{"unusable", unusable}, {"barren", barren}, {"streaks", models}}.dump());
+  state.put(kKey, compact({{"unusable", unusable}, {"barren", barren}, {"streaks", models}}));
 }
 
 void AnswerRecord::add_unusable(std::string what) {

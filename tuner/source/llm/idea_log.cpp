@@ -65,17 +65,16 @@ void IdeaLog::keep(const LoggedCall& call) {
   if (!call.candidate.empty() && call.card) cards_[call.candidate] = call.card;
   char key[32];
   std::snprintf(key, sizeof key, "%s%08lld", kPrefix.data(), static_cast<long long>(call.number));
-  state_.put(key, Json{{"number", call.number},
-                       {"idea", call.idea},
-                       {"model", call.model},
-                       {"kind", name(call.kind)},
-                       {"parent", call.parent},
-                       {"card", call.card},
-                       {"seconds", call.seconds},
-                       {"tokens", call.tokens},
-                       {"candidate", call.candidate},
-                       {"cards", call.cards}}
-                      .dump());
+  state_.put(key, compact({{"number", call.number},
+                           {"idea", call.idea},
+                           {"model", call.model},
+                           {"kind", name(call.kind)},
+                           {"parent", call.parent},
+                           {"card", call.card},
+                           {"seconds", call.seconds},
+                           {"tokens", call.tokens},
+                           {"candidate", call.candidate},
+                           {"cards", call.cards}}));
 }
 
 uint64_t IdeaLog::ideas() const {

@@ -21,6 +21,7 @@ struct ModelRequest {
   std::string kind;  ///< "hypotheses", "write", "optimise", "combine", "repair" or "start".
   std::string system;
   std::vector<ChatMessage> messages;  ///< In turns, the user's first.
+  std::string subject = {};  ///< What an answer is good for, whatever else the prompt says: the text that is edited.
 };
 
 struct ChatAnswer {
@@ -66,6 +67,10 @@ class LanguageModel {
   /// The next recorded request for an idea. nullopt: nothing is recorded, or none is left. Not while a call is
   /// under way.
   virtual std::optional<RecordedRequest> next_recorded() const { return std::nullopt; }
+  /// What was given of what is recorded, for go_on_from() in a resumed run; empty: nothing is. Not while a call is
+  /// under way.
+  virtual std::string given() const { return ""; }
+  virtual void go_on_from(const std::string& given) {}
 };
 
 /// What a call of a model over HTTP does about failures.

@@ -272,7 +272,9 @@ void LlmProposer::call(Talk talk, const std::string& kind) {
     board_.keep(*card);
   }
   const Json about = {{"parent", talk.parent}, {"base", talk.base.key().hex()}, {"card", talk.card}};
-  const int64_t begun = calls_->begin(talk.model, {kind, system_, talk.messages}, about);
+  const std::string subject =
+      kind + " " + talk.base.key().hex() + " " + std::to_string(talk.card) + " " + std::to_string(talk.messages.size());
+  const int64_t begun = calls_->begin(talk.model, {kind, system_, talk.messages, subject}, about);
   talking_.emplace(begun, std::move(talk));
 }
 

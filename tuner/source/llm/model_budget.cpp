@@ -36,7 +36,7 @@ ModelUse ModelUse::read(const KeptState& state) {
 void ModelUse::keep(const KeptState& state) const {
   Json json = {{"calls", calls}, {"tokens", tokens}, {"seconds", seconds}};
   if (!currency.empty()) json["money"] = money, json["currency"] = currency;
-  state.put(kModelUseKey, json.dump());
+  state.put(kModelUseKey, compact(json));
 }
 
 std::string ModelUse::exhausted(const ModelLimits& limits) const {

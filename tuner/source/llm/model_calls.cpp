@@ -8,6 +8,7 @@
 namespace kernelift::tuner {
 namespace {
 
+constexpr const char* kGiven = "model given ";  ///< Begins the keys of what each model's record has given.
 constexpr int kAdaptations = 5;  ///< Requests that a call may take to find the form that a server accepts.
 
 }  // namespace
@@ -27,6 +28,9 @@ Result<std::shared_ptr<ModelCalls>> ModelCalls::open(ModelCallOptions options) {
 ModelCalls::ModelCalls(ModelCallOptions options, std::vector<Asked> models)
     : options_(std::move(options)), models_(std::move(models)), transcripts_(options_.transcripts) {
   spent_ = ModelUse::read(options_.state);
+  for (auto& asked : models_)
+    if (auto given = options_.state.known.find(kGiven + asked.key); given != options_.state.known.end())
+      asked.model->go_on_from(given->second);
   if (options_.prices) spent_.currency = options_.prices->currency();
 }
 
@@ -103,6 +107,8 @@ AnsweredCall ModelCalls::count(std::map<int64_t, Calling>::iterator call, std::v
   }
   spent_.tokens += answered.tokens;
   if (!finished.kept.ok()) notes.push_back("a transcript could not be kept: " + finished.kept.error().message);
+  if (asked.calling == 0)
+    if (const std::string given = asked.model->given(); !given.empty()) options_.state.put(kGiven + asked.key, given);
   calling_.erase(call);
   used().keep(options_.state);
   return answered;

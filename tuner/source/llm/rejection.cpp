@@ -102,6 +102,7 @@ uint64_t threads_along_x(const Candidate& candidate, const Verdict& verdict, con
 std::string rejection(const Verdict& verdict, const Mep& mep, uint64_t block) {
   std::string text = "The edits applied, but the result was rejected: " + std::string(name(verdict.outcome)) + " at " +
                      name(verdict.stage) + ".\n";
+  if (verdict.held_out) return text + "It is so on a launch that is held back, of another size or with other values.\n";
   if (verdict.outcome == Outcome::Wrong && !verdict.buffer.empty()) {
     text += "First differing element: " + verdict.buffer + "[" + std::to_string(verdict.index) + "]: expected " +
             verdict.expected + ", got " + verdict.got + ".\n";

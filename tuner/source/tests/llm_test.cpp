@@ -252,6 +252,34 @@ TEST_F(LlmTest, ReadsTextInPartsAndCountsCachedTokens) {
   }
 }
 
+TEST_F(LlmTest, CountsNoTokensThatNoCallCanHaveTaken) {
+  for (const char* tokens : {"-5000", "9223372036854775807"}) {
+    const std::string reply = R"({"choices":[{"message":{"content":)" + json_text(kGoodEdit) +
+                              R"(},"finish_reason":"stop"}],"usage":{"prompt_tokens":)" + tokens +
+                              R"(,"completion_tokens":)" + tokens + "}}";
+    ModelServer server({{200, "", reply, 0, 0}});
+    std::string saved;
+    keep_spent_in(saved);
+    auto model = proposer(server);
+    EXPECT_EQ(next(*model).size(), 1u) << tokens;
+    const int64_t counted = Json::parse(saved)["tokens"];
+    EXPECT_GT(counted, 0) << tokens;
+    EXPECT_LT(counted, 1'000'000) << tokens;
+  }
+}
+
+TEST_F(LlmTest, ReadsNoReplyThatIsMadeToTakeForever) {
+  std::string keys = "{", deep(1'000'000, '[');
+  for (int i = 0; i < 200'000; ++i) keys += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":0";
+  for (const std::string& reply : {keys + "}", deep + std::string(deep.size(), ']')}) {
+    ModelServer server({{200, "", reply, 0, 0}});
+    options_.most_calls = 1;
+    auto model = proposer(server);
+    EXPECT_TRUE(next(*model).empty());
+    EXPECT_EQ(server.requests.size(), 1u);
+  }
+}
+
 TEST_F(LlmTest, ReportsThatAWebPageIsNoModel) {
   ModelServer server({{200, "", "<!doctype html><html></html>", 0, 0}});
   options_.most_calls = 1;

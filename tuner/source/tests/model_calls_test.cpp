@@ -30,6 +30,17 @@ TEST_F(LlmTest, SendsAWrongAnswerBackOnce) {
   EXPECT_FALSE(model->waiting()) << "a second wrong result is not sent back";
 }
 
+TEST_F(LlmTest, SaysNothingOfValuesOnALaunchThatIsHeldOut) {
+  ModelServer server({{200, edit_to(2), {}, 0, 0}, {200, edit_to(3), {}, 0, 0}});
+  options_.most_calls = 3;
+  auto model = proposer(server);
+  Verdict wrong = fake_failure(Outcome::Wrong, "9000 of 16384 elements differ");
+  wrong.buffer = "data", wrong.index = 5, wrong.expected = "15", wrong.got = "7", wrong.held_out = true;
+  judge(*model, next(*model), wrong);
+  EXPECT_EQ(next(*model).size(), 1u);
+  EXPECT_THAT(last_prompt(server, 1), AllOf(HasSubstr("held"), Not(HasSubstr("data[5]")), Not(HasSubstr("16384"))));
+}
+
 TEST_F(LlmTest, CountsRepairsAndRepetitionsAgainstItsCalls) {
   ModelServer server({{500, "", "{}", 0, 0}, {200, "no edit", {}, 0, 0}});
   options_.most_calls = 5;

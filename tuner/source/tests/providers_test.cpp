@@ -53,6 +53,16 @@ TEST_F(Providers, AProgramThatHangsIsEndedWithTheRun) {
   EXPECT_NE(::kill(std::stoi(*read_text(alive)), 0), 0) << "the program has ended";
 }
 
+TEST_F(Providers, WhatAProgramLeavesRunningEndsWithItsAnswer) {
+  const fs::path left = folder_.path() / "left";
+  auto model =
+      open(script("setsid sleep 600 >/dev/null 2>&1 </dev/null & echo $! > '" + left.string() + "'\necho text\n"));
+  EXPECT_EQ(model->ask(request("one"), {1, 60}, stop_).answer->text, "text\n");
+  // Its new parent may take a while to ask how it ended.
+  auto state = read_text("/proc/" + std::to_string(std::stoi(*read_text(left))) + "/stat");
+  EXPECT_TRUE(!state.ok() || state->find(") Z") != state->npos) << *state;
+}
+
 TEST_F(Providers, AMissingProgramIsNamed) {
   auto made = open_model(*ModelSpec::parse("command:no-such-program -x"), {});
   ASSERT_FALSE(made.ok());
@@ -97,6 +107,29 @@ TEST_F(Providers, AnAnswerThatIsStillBeingWrittenIsAwaited) {
   EXPECT_EQ(asked.get().answer->text, whole);
 }
 
+TEST_F(Providers, AnAnswerThatCameAfterTheRunIsUsedByALaterOneForTheSameText) {
+  const fs::path folder = folder_.path() / "exchange";
+  auto about = [](const char* subject, const char* text) {
+    ModelRequest made = request(text);
+    made.subject = subject;
+    return made;
+  };
+  EXPECT_FALSE(open("exchange:" + folder.string())->ask(about("a", "first prompt"), {1, 0.1}, stop_).answer.ok());
+  ASSERT_TRUE(write_atomically(folder / "0001.answer.md", std::string_view("late")).ok());
+  auto model = open("exchange:" + folder.string());
+  EXPECT_FALSE(model->ask(about("b", "of another text"), {1, 0.1}, stop_).answer.ok());
+  EXPECT_EQ(model->ask(about("a", "another prompt"), {1, 60}, stop_).answer->text, "late");
+  EXPECT_FALSE(model->ask(about("a", "a third prompt"), {1, 0.1}, stop_).answer.ok()) << "it is given once";
+}
+
+TEST_F(Providers, AnAnswerWithoutItsPromptAnswersNothing) {
+  const fs::path folder = folder_.path() / "exchange";
+  fs::create_directories(folder);
+  ASSERT_TRUE(write_atomically(folder / "0001.answer.md", std::string_view("to what?")).ok());
+  EXPECT_FALSE(open("exchange:" + folder.string())->ask(request("one"), {1, 1}, stop_).answer.ok());
+  EXPECT_TRUE(fs::exists(folder / "0002.prompt.md"));
+}
+
 TEST_F(Providers, AFolderThatIsNotAnsweredEndsWithItsTime) {
   auto model = open("exchange:" + (folder_.path() / "exchange").string());
   EXPECT_THAT(model->ask(request("one"), {1, 0.1}, stop_).answer.error().message, HasSubstr("did not appear in time"));
@@ -130,6 +163,24 @@ TEST_F(Providers, ATranscriptGivesOtherPromptsItsAnswersInOrderAndSaysSo) {
   auto reply = model->ask(request("something else"), {1, 60}, stop_);
   EXPECT_THAT(reply.answer.error().message, HasSubstr("no further answer"));
   EXPECT_TRUE(reply.final);
+}
+
+TEST_F(Providers, AResumedRunGoesOnInItsTranscript) {
+  const fs::path folder = folder_.path() / "answers";
+  fs::create_directories(folder);
+  for (auto* name : {"1.answer.md", "2.answer.md"})
+    ASSERT_TRUE(write_atomically(folder / name, std::string_view(name)).ok());
+  std::string given;
+  {
+    auto model = open("transcript:" + folder.string());
+    EXPECT_EQ(model->given(), "");
+    EXPECT_EQ(model->ask(request("anything"), {1, 60}, stop_).answer->text, "1.answer.md");
+    given = model->given();
+  }
+  auto resumed = open("transcript:" + folder.string());
+  resumed->go_on_from(given);
+  EXPECT_EQ(resumed->ask(request("anything"), {1, 60}, stop_).answer->text, "2.answer.md");
+  EXPECT_TRUE(resumed->ask(request("anything"), {1, 60}, stop_).final);
 }
 
 TEST_F(Providers, AFolderOfAnswersAloneGivesThemInTheOrderOfTheirNames) {

@@ -39,8 +39,8 @@ ChatAnswer AnthropicModel::read(const Json& reply) const {
   if (auto usage = reply.find("usage"); usage != reply.end() && usage->is_object()) {
     // Cached tokens are counted separately.
     for (auto* kind : {"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
-      read.input_tokens += whole_member<int64_t>(*usage, kind).value_or(0);
-    read.output_tokens = whole_member<int64_t>(*usage, "output_tokens").value_or(0);
+      read.input_tokens += reported_tokens(*usage, kind);
+    read.output_tokens = reported_tokens(*usage, "output_tokens");
   }
   return read;
 }

@@ -32,15 +32,15 @@ bool worth_retrying(const HttpReply& reply) {
 
 /// The server's words without secrets, before they are read: in texts that JSON spells otherwise ("\u0073k-…"), too.
 std::string without_secrets_of_reply(const std::string& body) {
-  Json json = Json::parse(body, nullptr, false);
-  return without_secrets(json.is_discarded() ? body : compact(json_without_secrets(std::move(json))));
+  auto json = parse_foreign_json(body, "");
+  return without_secrets(json.ok() ? compact(json_without_secrets(*std::move(json))) : body);
 }
 
 /// The server's error text, shortened to one line.
 std::string server_words(const std::string& body) {
   std::string words = body;
-  if (auto json = Json::parse(body, nullptr, false); json.is_object()) {
-    auto error = json.contains("error") ? json["error"] : json;
+  if (auto json = parse_foreign_json(body, ""); json.ok() && json->is_object()) {
+    auto error = json->contains("error") ? (*json)["error"] : *json;
     if (error.is_string()) words = error.get<std::string>();
     else if (error.is_object() && !text_member(error, "message").empty()) words = text_member(error, "message");
   }
@@ -54,6 +54,12 @@ bool wait(double seconds, const std::atomic<bool>& stop) {
 }
 
 }  // namespace
+
+int64_t reported_tokens(const Json& usage, const char* name) {
+  constexpr int64_t kMost = 1'000'000'000;
+  const int64_t count = whole_member<int64_t>(usage, name).value_or(0);
+  return count >= 0 && count <= kMost ? count : 0;
+}
 
 std::string text_of_parts(const Json& content) {
   if (content.is_string()) return content.get<std::string>();

@@ -52,6 +52,8 @@ class ChatModel : public LanguageModel {
 };
 
 /// The text of a message's content, which is a string or a list of parts; throws as nlohmann's functions do.
+/// Tokens as a server counts them; 0: it does not say, or no call takes so many or so few.
+int64_t reported_tokens(const Json& usage, const char* name);
 std::string text_of_parts(const Json& content);
 
 }  // namespace kernelift::tuner

@@ -2,14 +2,14 @@
 #include "tuner/source/llm/providers/command_model.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <atomic>
 #include <thread>
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/base/process_tree.h"
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 
@@ -17,24 +17,6 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kQuoted = 200;  ///< Characters of the program's error output that are shown.
-
-/// The id of a child, which the child itself writes: run_process() tells it only when the child has ended.
-class SharedId {
- public:
-  SharedId()
-      : id_(static_cast<std::atomic<pid_t>*>(
-            mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  SharedId(const SharedId&) = delete;
-  ~SharedId() {
-    if (ok()) munmap(id_, sizeof(std::atomic<pid_t>));
-  }
-  bool ok() const { return id_ != MAP_FAILED; }
-  void write() { id_->store(getpid()); }
-  pid_t get() const { return id_->load(); }
-
- private:
-  std::atomic<pid_t>* id_;
-};
 
 Status take_as_stdin(const std::filesystem::path& file) {
   const int from = ::open(file.c_str(), O_RDONLY);
@@ -58,27 +40,23 @@ ModelReply CommandModel::ask(const ModelRequest& request, const CallLimits& limi
   const auto prompt = folder->path() / "prompt.txt";
   if (Status written = write_atomically(prompt, std::string_view(one_text(request))); !written.ok())
     return {std::move(written).error(), 0};
-  SharedId child;
-  if (!child.ok()) return {environment_error("no memory to follow the program with"), 0};
+  ProcessTree tree;
   ProcessOptions process;
   process.output_limit = kLargestAnswer;
   process.timeout = std::chrono::milliseconds(static_cast<int64_t>(limits.seconds * 1000));
-  process.prepare = [&] {
-    child.write();
-    return take_as_stdin(prompt);
-  };
+  // By which what it leaves running is found.
+  const std::pair<std::string, std::string> mark("KERNELIFT_MODEL_CALL", folder->path().string());
+  process.environment.push_back(mark);
+  process.prepare = tree.prepare([&] { return take_as_stdin(prompt); });
   std::atomic<bool> ended = false;
   std::thread ender([&] {
     while (!ended && !stop) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    // In a process group of its own, so that what it has started ends, too.
-    while (!ended) {
-      if (const pid_t id = child.get()) kill(-id, SIGKILL);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    while (!ended) tree.kill(), std::this_thread::sleep_for(std::chrono::milliseconds(20));
   });
   auto ran = run_process(words_, process);
   ended = true;
   ender.join();
+  end_processes_with(mark.first + "=" + mark.second);
   if (stop) return {environment_error("stopped"), 1};
   if (!ran.ok()) return {std::move(ran).error(), 0};
   if (!ran->ok()) {

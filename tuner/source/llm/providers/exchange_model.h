@@ -1,5 +1,6 @@
 // A folder as a model: a prompt is written there as NUMBER.prompt.md, and NUMBER.answer.md is read when it appears, in
-// any order. A prompt that is in the folder already keeps its number, so that a later run finds the answer.
+// any order. A prompt that is in the folder already keeps its number, so that a later run finds the answer. So does one
+// about the same text whose answer nobody has taken: NUMBER.asked holds what it was about, and is NUMBER.taken then.
 #pragma once
 #include <filesystem>
 #include <mutex>
@@ -17,8 +18,9 @@ class ExchangeModel : public LanguageModel {
 
  private:
   explicit ExchangeModel(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  /// The path of the answer to this prompt, which is in the folder from then on.
-  Result<std::filesystem::path> offer(const std::string& prompt);
+  /// The number of this prompt, which is in the folder from then on, or of one before with an answer for it.
+  Result<int> offer(const ModelRequest& request);
+  std::filesystem::path file(int number, const char* ending) const;
 
   std::filesystem::path folder_;
   std::mutex numbering_;

@@ -47,8 +47,8 @@ ChatAnswer OpenAiModel::read(const Json& reply) const {
       !read.refused)
     read.remark = "the server says that the answer ended by '" + ended.substr(0, 40) + "'; it is read as a whole one";
   if (auto usage = reply.find("usage"); usage != reply.end() && usage->is_object()) {
-    read.input_tokens = whole_member<int64_t>(*usage, "prompt_tokens").value_or(0);
-    read.output_tokens = whole_member<int64_t>(*usage, "completion_tokens").value_or(0);
+    read.input_tokens = reported_tokens(*usage, "prompt_tokens");
+    read.output_tokens = reported_tokens(*usage, "completion_tokens");
   }
   return read;
 }

@@ -131,4 +131,14 @@ std::optional<RecordedRequest> TranscriptModel::next_recorded() const {
   return found == recorded_.end() ? std::nullopt : std::optional(found->request);
 }
 
+std::string TranscriptModel::given() const {
+  std::string marks;
+  for (auto& one : recorded_) marks += one.used ? '+' : '-';
+  return marks.find('+') == marks.npos ? "" : marks;
+}
+
+void TranscriptModel::go_on_from(const std::string& given) {
+  for (size_t i = 0; i < std::min(given.size(), recorded_.size()); ++i) recorded_[i].used = given[i] == '+';
+}
+
 }  // namespace kernelift::tuner

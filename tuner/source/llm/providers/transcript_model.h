@@ -20,6 +20,8 @@ class TranscriptModel : public LanguageModel {
   ModelReply ask(const ModelRequest& request, const CallLimits& limits, const std::atomic<bool>& stop) override;
   bool answers(const std::string& kind) const override;
   std::optional<RecordedRequest> next_recorded() const override;
+  std::string given() const override;
+  void go_on_from(const std::string& given) override;
 
  private:
   struct Recorded {
