@@ -23,7 +23,7 @@ Json judgement_of(const Evaluation& evaluation, bool confirmed) {
     return {{"verdict", kNotJudged}, {"says", "could not be judged, which is not the candidate's fault: " + none->why}};
   const Verdict& verdict = std::get<Verdict>(evaluation);
   Json json = {{"verdict", name(verdict.outcome)}, {"stage", name(verdict.stage)}};
-  json["says"] = verdict.ok() ? claim(verdict, confirmed) : verdict.text();
+  json["says"] = verdict.ok() ? claim(verdict, confirmed) : verdict.as_told().text();
   if (verdict.ok() && !verdict.timings.empty()) {
     json["speedup"] = rounded(verdict.speedup());
     json["speedup_interval"] = {rounded(verdict.speedup_low()), rounded(verdict.speedup_high())};

@@ -6,6 +6,7 @@
 
 namespace kernelift::legality {
 
-std::vector<Assumption> assumptions(const Side& original, const Side& candidate);
+std::vector<Assumption> assumptions(const Side& original, const Side& candidate,
+                                    const std::map<std::string, uint64_t>& alignments = {});
 
 }  // namespace kernelift::legality

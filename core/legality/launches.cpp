@@ -11,7 +11,19 @@ namespace kernelift::legality {
 namespace {
 
 /// Threads along an axis that are asked about: a number of 32 bits counts them, and a tile more.
-constexpr int64_t kMostAlong = (int64_t(1) << 31) - (1 << 20);
+constexpr int64_t kEnd = int64_t(1) << 31, kMostAlong = kEnd - (1 << 20);
+
+/// What a number of its type can be.
+std::string ranges(const Expression& grid, const Side& side, InstanceText& text) {
+  std::string all;
+  for (auto& name : grid.variables()) {
+    auto width = side.model.widths.find(name);
+    auto parameter = width != side.model.widths.end() && width->second <= 32 ? text.affine(Expression::variable(name))
+                                                                             : std::nullopt;
+    if (parameter) all += " and " + std::to_string(-kEnd) + " <= " + *parameter + " <= " + std::to_string(kMostAlong);
+  }
+  return all;
+}
 
 isl::set parameters(const Setting& setting, const InstanceText& text, const std::string& more) {
   return isl::set(setting.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
@@ -64,17 +76,18 @@ Findings launched(Setting& setting) {
       }
       // No number of 32 bits makes a grid too large along x.
       const std::string most = axis == 0 ? "" : " <= " + std::to_string(along(kLargestGrid, axis));
-      const std::string few = " and " + blocks + " <= " + std::to_string(kMostAlong / along(side->launch.block, axis));
-      const std::string fits = "1 <= " + blocks + most, is = size ? " and " + blocks + " = " + *size : "";
+      const std::string few = blocks + " <= " + std::to_string(kMostAlong / along(side->launch.block, axis));
+      const std::string fits = "1 <= " + blocks + most,
+                        is = size ? " and " + blocks + " = " + *size + ranges(*grid, *side, text) : "";
       if (side == &setting.original) {
-        all = all.intersect(parameters(setting, text, is + " and " + fits + few));
+        all = all.intersect(parameters(setting, text, is + " and " + fits + " and " + few));
         continue;
       }
       isl::set none = all.intersect(parameters(setting, text, is + " and not (" + fits + ")"));
       if (!is_empty(none))
         found.wrong.push_back(
             {none, std::string("the candidate's grid has no size along ") + "xyz"[axis] + " that can be launched", 0});
-      all = all.intersect(parameters(setting, text, is + few));
+      all = all.intersect(parameters(setting, text, is + " and " + few));
     }
   const isl::set launched = all;
   for (auto* side : {&setting.original, &setting.candidate})

@@ -54,6 +54,26 @@ class Comparison {
   Comparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
       : setting_{context, original, candidate, names, {}, {}, {}, {}}, original_(original), candidate_(candidate) {}
 
+  /// The widest alignment of the candidate's accesses to each argument that the original does not need, wherever the
+  /// launch lets them be made; asked after answer().
+  std::map<std::string, uint64_t> new_alignments() {
+    std::map<std::string, uint64_t> widest;
+    for (auto& access : candidate_.model.accesses) {
+      auto& object = candidate_.model.objects[access.object];
+      if (object.kind != Object::Kind::Argument || access.alignment <= 1) continue;
+      isl::set left = launches_with(candidate_, access, /*at_least=*/true);
+      for (auto& other : original_.model.accesses) {
+        auto& same = original_.model.objects[other.object];
+        if (left.is_null() || is_empty(left)) break;
+        if (same.kind == object.kind && same.name == object.name && other.alignment >= access.alignment)
+          left = left.subtract(launches_with(original_, other, /*at_least=*/false));
+      }
+      if (left.is_null() || !is_empty(left))
+        widest[object.name] = std::max<uint64_t>(widest[object.name], access.alignment);
+    }
+    return widest;
+  }
+
   /// What is not known of reads alone; asked after answer().
   const std::optional<Answer>& reads_not_known() const { return reads_not_known_; }
 
@@ -76,8 +96,9 @@ class Comparison {
     if (!note(beyond_extents(setting_, candidate_)) || !note(misaligned(setting_, candidate_)) || !compare_barriers())
       return too_much();
     note_lanes(), note_alignment();
-    if (!note(beyond_width(setting_))) return too_much();
     if (!check_shared()) return too_much();
+    // Where something else is not known, that a number may overflow refutes nothing.
+    if (!failed_ && !note(beyond_width(setting_))) return too_much();
     if (setting_.asked.is_null()) return too_much();
     if (!failed_) return conclude(setting_, wrong_, writes_, leaves_rows_);
     // No premise can be proven; an example refutes nevertheless.
@@ -89,6 +110,16 @@ class Comparison {
   }
 
  private:
+  /// Sizes for which some thread makes the access: at least those, or none that are not known to be.
+  isl::set launches_with(const Side& side, const Access& access, bool at_least) {
+    InstanceText text(side.launch, setting_.parameters, Scope::Grid);
+    text.constrain(access.domain);
+    const isl::set made(setting_.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
+                                              "] : " + text.constraints() + " }");
+    const isl::set sizes = made.params().intersect(setting_.asked);
+    return at_least || (text.exact() && !text.uses_terms()) ? sizes : sizes.subtract(sizes);
+  }
+
   std::string refusal() const {
     for (auto* side : {&original_, &candidate_}) {
       if (!side->model.gaps.empty())
@@ -252,14 +283,23 @@ class Comparison {
     const auto before = sums_of(theirs), after = sums_of(ours);
     if (before.empty() || after.empty()) return true;
     const auto original = conflicts(setting_, original_, before, subscripts, Scope::Grid, Order::Counts);
-    if (!original) return false;
-    if (!original->empty()) return true;
     const auto candidate = conflicts(setting_, candidate_, after, subscripts, Scope::Grid, Order::Counts);
-    if (candidate && !candidate->empty())
+    if (!original || !candidate) return false;
+    bool added = false;
+    for (auto& one : *candidate) {
+      isl::map rest = one.pairs;
+      for (auto& other : *original)
+        if (other.a->terms() == one.a->terms() && other.b->terms() == one.b->terms())
+          rest = rest.subtract(other.unordered).subtract(other.unordered.reverse());
+      if (rest.is_null()) return false;
+      // Where values in memory say which elements meet, the original's do as well.
+      added |= one.a->terms().empty() && one.b->terms().empty() ? !is_empty(rest.params()) : original->empty();
+    }
+    if (added)
       fail(
           "the original adds to " + name + " in one order, the candidate" + at_line(after[0].access().line) + " in any",
           after[0].access().line);
-    return candidate.has_value();
+    return true;
   }
 
   bool compare_conflicts(const std::vector<Touch>& theirs, const Touches& touches, size_t subscripts,
@@ -302,9 +342,20 @@ class Comparison {
   /// Whichever of two stores comes last leaves what it may leave in the original.
   bool leave_the_same(const Conflict& ours, const Touch& a, const Touch& b) const {
     if (a.access().kind != Access::Kind::Store || b.access().kind != Access::Kind::Store) return true;
-    if (!original_.model.code.empty() && original_.model.code == candidate_.model.code) return true;
-    auto same = [](const Access& one, const Access& other) {
-      return !one.stored.empty() && one.stored == other.stored;
+    const bool same_threads =
+        original_.launch.block == candidate_.launch.block && original_.launch.grid == candidate_.launch.grid;
+    // Of one text under another launch: no integer that is stored tells threads apart.
+    auto stores_none = [](const KernelModel& model) {
+      return std::ranges::none_of(model.data, [](auto& datum) { return datum.stored; });
+    };
+    auto &before = original_.model, &after = candidate_.model;
+    const bool same_text = !before.code.empty() && before.code == after.code &&
+                           before.data.size() == after.data.size() && stores_none(before) && stores_none(after);
+    auto same = [&](const Access& one, const Access& other) {
+      if (one.stored.empty() || other.stored.empty()) return false;
+      const bool by_thread = one.stored.starts_with(KernelModel::kByThread);
+      if (by_thread && other.stored.starts_with(KernelModel::kByThread) && same_text) return true;
+      return one.stored == other.stored && (same_threads || !by_thread);
     };
     return same(a.access(), ours.a->access()) && same(b.access(), ours.b->access());
   }
@@ -499,22 +550,20 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
   std::optional<Answer> reads_not_known;
   const double begin = thread_seconds();
   auto left = [&] { return bounds.seconds - (thread_seconds() - begin); };
+  auto is_proof = [&](const Answer& answer) {
+    return (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise) && !reads_not_known;
+  };
   auto compare = [&](const Side& one, const Side& other, unsigned long most) {
     BoundedContext context(most, left(), bounds.stop);
     Comparison comparison(context.get(), one, other, names);
     Answer answer = comparison.answer();
     reads_not_known = comparison.reads_not_known();
+    if (is_proof(answer)) answer.assumptions = assumptions(original, candidate, comparison.new_alignments());
     return answer;
-  };
-  auto is_proof = [&](const Answer& answer) {
-    return (answer.kind == Answer::Kind::Proven || answer.kind == Answer::Kind::UnderPremise) && !reads_not_known;
   };
   Answer answer = compare(original, candidate, bounds.operations);
   const auto reads = reads_not_known;
-  if (is_proof(answer)) {
-    answer.assumptions = assumptions(original, candidate);
-    return answer;
-  }
+  if (is_proof(answer)) return answer;
   if (answer.kind == Answer::Kind::Refuted) return answer;
   // Outside of a premise a size proves nothing against it.
   const bool may_be_refuted = answer.kind != Answer::Kind::UnderPremise;
@@ -523,10 +572,7 @@ Answer compare_memory(const Side& original, const Side& candidate, const Names& 
   const auto before = with_index_terms(original.model), after = with_index_terms(candidate.model);
   if (before && after && left() > 0) {
     Answer by_terms = compare({*before, original.launch}, {*after, candidate.launch}, bounds.operations / 2);
-    if (is_proof(by_terms)) {
-      by_terms.assumptions = assumptions(original, candidate);
-      return by_terms;
-    }
+    if (is_proof(by_terms)) return by_terms;
   }
   if (!may_be_refuted) return answer;
   // With numbers for the parameters nearly everything is affine: some size may refute what no size can prove.

@@ -96,11 +96,19 @@ std::string meaning(const KernelModel& model, const Expression& expression) {
 /// The original computes it, too, in as few bits.
 bool in_original(const Setting& setting, const Narrow& number) {
   const std::string wanted = meaning(setting.candidate.model, number.value);
-  const auto variables = number.value.variables();
-  const bool of_thread = std::ranges::any_of(variables, [](auto& name) { return !name.starts_with("arg."); });
-  if (wanted.empty() || (of_thread && setting.original.launch.block != setting.candidate.launch.block)) return false;
+  auto of_thread = [](const Expression& expression) {
+    const auto variables = expression.variables();
+    return std::ranges::any_of(variables, [](auto& name) { return !name.starts_with("arg."); });
+  };
+  const auto &before = setting.original.launch, &after = setting.candidate.launch;
+  const bool same_threads = before.block == after.block && before.grid == after.grid;
+  if (wanted.empty() || (of_thread(number.value) && !same_threads)) return false;
+  const std::string where = meaning(setting.candidate.model, number.domain);
   return std::ranges::any_of(setting.original.model.narrow, [&](const Narrow& other) {
-    return other.is_signed == number.is_signed && meaning(setting.original.model, other.value) == wanted;
+    if (other.is_signed != number.is_signed || meaning(setting.original.model, other.value) != wanted) return false;
+    // For all threads that compute it there, or for all of the launch.
+    if (other.domain.is_constant(1)) return true;
+    return same_threads && !where.empty() && meaning(setting.original.model, other.domain) == where;
   });
 }
 
@@ -118,10 +126,24 @@ bool kept_by_coverage(const Setting& setting, const Narrow& number) {
     if (access.reach == 0) return false;
     reach = std::max(reach, access.reach);
   }
+  // One of several numbers is no larger than their sum where none of them is negative.
+  auto is_part = [&](const KernelModel::Access& access) {
+    std::set<std::string> parameters;
+    const Expression rest = access.offset - Expression::constant(static_cast<int64_t>(number.unit)) * number.value;
+    const auto sum = Polynomial::of(rest);
+    if (number.unit == 0 || !sum || !never_negative(number.value, &parameters)) return false;
+    return std::ranges::all_of(sum->products(), [&](auto& product) {
+      return product.second >= 0 && std::ranges::all_of(product.first, [&](auto& factor) {
+               return never_negative(Polynomial::factor(factor), &parameters);
+             });
+    });
+  };
+  for (auto& access : setting.candidate.model.accesses)
+    if (access.object == *number.index_of && access.reach == 0 && !is_part(access)) return false;
+  const uint64_t end = static_cast<uint64_t>(number.is_signed ? kEnd : 2 * kEnd);
   for (auto& access : setting.candidate.model.accesses)
     if (access.object == *number.index_of)
-      least = std::min(least,
-                       access.reach == 0 ? access.bytes * uint64_t(number.is_signed ? kEnd : 2 * kEnd) : access.reach);
+      least = std::min(least, access.reach == 0 ? number.unit * end : access.reach);
   return reach > 0 && reach <= least;
 }
 

@@ -56,7 +56,8 @@ std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
 
 class Walk {
  public:
-  Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, ValueReader& values, KernelModel& model)
+  Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators,
+       ValueReader& values, KernelModel& model)
       : layout_(kernel.getParent()->getDataLayout()), values_(values), model_(model) {
     for (auto& block : kernel)
       for (auto& instruction : block) visit(instruction);
@@ -69,7 +70,7 @@ class Walk {
       if (auto& access = model_.accesses[i]; written.contains(access.object))
         model_.gaps.push_back({access.line, "a read-only load of memory that the kernel writes"});
     read_data(kernel, values_, model_);
-    read_narrow_numbers(kernel, evolution, values_, model_);
+    read_narrow_numbers(kernel, evolution, dominators, values_, model_);
     changed_ = values_.settle_terms();
   }
   /// ValueReader::settle_terms().
@@ -281,7 +282,7 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
           {*prepared.written.not_contracted, "arithmetic that is not contracted, beside some that is"});
     if (has_other_cycles) model.gaps.push_back({0, "a loop that is entered in several places"});
     ValueReader values(*function, evolution, loops, dominators, postdominators, model, changed);
-    const Walk walk(*function, evolution, values, model);
+    const Walk walk(*function, evolution, dominators, values, model);
     if (walk.changed().empty()) break;
     changed.insert(walk.changed().begin(), walk.changed().end());
   }

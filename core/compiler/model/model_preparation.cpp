@@ -156,21 +156,46 @@ void use_natural_alignment(llvm::Function& kernel, std::set<std::string>& unmode
   }
 }
 
-/// Integers and pointers that no path has set yet have a value that nobody knows. Passes take it to be whatever suits
-/// them, which no two of them need to agree upon.
+/// The numbers and pointers that a variable of the type is made of, with their offsets; false: many, or others.
+bool add_parts(llvm::Type* type, uint64_t offset, const llvm::DataLayout& layout,
+               llvm::SmallVectorImpl<std::pair<llvm::Type*, uint64_t>>& parts) {
+  constexpr size_t kMost = 4;  // Of larger ones, elements are chosen by an index, in memory.
+  if (type->isIntegerTy() || type->isPointerTy() || type->isFloatingPointTy()) {
+    parts.emplace_back(type, offset);
+    return parts.size() <= kMost;
+  }
+  if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+    const uint64_t stride = layout.getTypeAllocSize(array->getElementType());
+    for (uint64_t i = 0; i < array->getNumElements(); ++i)
+      if (!add_parts(array->getElementType(), offset + i * stride, layout, parts)) return false;
+    return true;
+  }
+  auto* structure = llvm::dyn_cast<llvm::StructType>(type);
+  for (unsigned i = 0; structure && i < structure->getNumElements(); ++i)
+    if (!add_parts(structure->getElementType(i), offset + layout.getStructLayout(structure)->getElementOffset(i),
+                   layout, parts))
+      return false;
+  return structure && !structure->isOpaque();
+}
+
+/// Integers, floats and pointers that no path has set yet have a value that nobody knows. Passes take it to be whatever
+/// suits them, which no two of them need to agree upon.
 void give_unset_variables_values(llvm::Function& kernel) {
   for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
     auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     if (!variable || variable->isArrayAllocation()) continue;
-    auto* type = variable->getAllocatedType();
-    if (!type->isIntegerTy() && !type->isPointerTy()) continue;
+    llvm::SmallVector<std::pair<llvm::Type*, uint64_t>> parts;
+    if (!add_parts(variable->getAllocatedType(), 0, kernel.getParent()->getDataLayout(), parts)) continue;
     llvm::IRBuilder<> builder(variable->getNextNode());
-    std::string name;
-    llvm::raw_string_ostream(name) << kUnsetValue << *type;
-    auto value = kernel.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(type, false));
-    auto* function = llvm::cast<llvm::Function>(value.getCallee());
-    function->setDoesNotAccessMemory(), function->setDoesNotThrow(), function->setWillReturn();
-    builder.CreateStore(builder.CreateCall(value), variable);
+    for (auto& [type, offset] : parts) {
+      std::string name;
+      llvm::raw_string_ostream(name) << kUnsetValue << *type;
+      auto value = kernel.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(type, false));
+      auto* function = llvm::cast<llvm::Function>(value.getCallee());
+      function->setDoesNotAccessMemory(), function->setDoesNotThrow(), function->setWillReturn();
+      auto* place = offset == 0 ? variable : builder.CreatePtrAdd(variable, builder.getInt64(offset));
+      builder.CreateStore(builder.CreateCall(value), place);
+    }
   }
 }
 

@@ -60,8 +60,9 @@ std::optional<Units> units_of(const llvm::Value* value, int depth = 0) {
 
 class Narrow {
  public:
-  Narrow(llvm::ScalarEvolution& evolution, ValueReader& values, KernelModel& model)
-      : evolution_(evolution), values_(values), model_(model) {}
+  Narrow(llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators, ValueReader& values,
+         KernelModel& model)
+      : evolution_(evolution), dominators_(dominators), values_(values), model_(model) {}
 
   void visit(llvm::Instruction& instruction) {
     using Op = llvm::Instruction;
@@ -74,6 +75,12 @@ class Narrow {
         break;
       case Op::Trunc:
         if (instruction.getType()->isIntegerTy(kBits)) add(instruction, 0, true, /*always=*/true);
+        break;
+      case Op::And:
+        // A truncation that was extended again: the lower half of 64 bits, without its sign or with it.
+        if (auto* mask = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
+            mask && instruction.getType()->isIntegerTy(2 * kBits) && mask->getZExtValue() == 0xffffffff)
+          add(instruction, 0, false, /*always=*/true);
         break;
       case Op::ICmp:
         for (unsigned i = 0; from_narrow && i < 2; ++i)
@@ -90,6 +97,10 @@ class Narrow {
       case Op::AShr:
       case Op::LShr:
         if (from_narrow) add(instruction, 0, instruction.getOpcode() == Op::AShr);
+        if (auto* up = llvm::dyn_cast<llvm::BinaryOperator>(instruction.getOperand(0));
+            up && up->getOpcode() == Op::Shl && instruction.getType()->isIntegerTy(2 * kBits) &&
+            is_number(up->getOperand(1), kBits) && is_number(instruction.getOperand(1), kBits))
+          add(instruction, *up->getOperand(0), instruction.getOpcode() == Op::AShr, /*always=*/true);
         break;
       case Op::Switch:
         if (from_narrow) add(instruction, 0, true);
@@ -116,6 +127,14 @@ class Narrow {
       case llvm::Instruction::Sub:
       case llvm::Instruction::Mul:
       case llvm::Instruction::Shl: return true;
+      case llvm::Instruction::Or:
+        return llvm::cast<llvm::PossiblyDisjointInst>(instruction)->isDisjoint() || any(instruction->operands());
+      case llvm::Instruction::And: {
+        // The low bits of a sum are right whatever is lost above them.
+        auto* mask = llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1));
+        return !(mask && !mask->isNegative()) && any(instruction->operands());
+      }
+      case llvm::Instruction::Xor:
       case llvm::Instruction::Freeze: return any(instruction->operands());
       case llvm::Instruction::Select: return any(llvm::drop_begin(instruction->operands()));
       case llvm::Instruction::PHI: return any(llvm::cast<llvm::PHINode>(instruction)->incoming_values());
@@ -171,6 +190,21 @@ class Narrow {
     return objects;
   }
 
+  /// KernelModel::Narrow::unit of the extended number.
+  uint64_t unit_of(llvm::Instruction& extended) const {
+    std::optional<uint64_t> least;
+    for (auto* user : extended.users()) {
+      auto* step = llvm::dyn_cast<llvm::GEPOperator>(user);
+      llvm::SmallMapVector<llvm::Value*, llvm::APInt, 4> variable;
+      llvm::APInt constant(64, 0);
+      if (!step || !step->collectOffset(extended.getModule()->getDataLayout(), 64, variable, constant)) return 0;
+      auto found = variable.find(&extended);
+      if (found == variable.end() || found->second.isNegative()) return 0;
+      least = std::min(least.value_or(UINT64_MAX), found->second.getZExtValue());
+    }
+    return least.value_or(0);
+  }
+
   /// In the middle of a loop, a counter is one that its test let in.
   bool is_tested_counter(const llvm::Value* value, const llvm::Instruction& user) {
     if (!evolution_.isSCEVable(value->getType())) return false;
@@ -180,8 +214,13 @@ class Narrow {
     counted->getLoop()->getExitingBlocks(exiting);
     return llvm::any_of(exiting, [&](llvm::BasicBlock* block) {
       auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+      if (!branch || !branch->isConditional()) return false;
+      auto* inside = branch->getSuccessor(counted->getLoop()->contains(branch->getSuccessor(0)) ? 0 : 1);
+      // Where the test has let it in, and in the test itself.
+      const bool behind = inside->getSinglePredecessor() && dominators_.dominates(inside, user.getParent());
+      if (!behind && user.getParent() != block) return false;
       llvm::SmallVector<llvm::Value*> open;
-      if (branch && branch->isConditional()) open.push_back(branch->getCondition());
+      open.push_back(branch->getCondition());
       while (!open.empty()) {
         auto* condition = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
         if (!condition || !condition->getType()->isIntegerTy(1)) continue;
@@ -194,6 +233,7 @@ class Narrow {
           auto* side = compare->getOperand(i);
           if (!side->getType()->isIntegerTy(kBits)) continue;
           auto* tested = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(side));
+          if (!behind && compare != &user) continue;
           if (tested && tested->getLoop() == counted->getLoop() &&
               evolution_.isLoopInvariant(evolution_.getSCEV(compare->getOperand(1 - i)), counted->getLoop()) &&
               (tested == counted || tested == counted->getPostIncExpr(evolution_)))
@@ -226,39 +266,79 @@ class Narrow {
           .add(often.multiply(range(counted->getStepRecurrence(evolution_), depth + 1)));
     }
     if (auto* sign = llvm::dyn_cast<llvm::SCEVSignExtendExpr>(scev)) return range(sign->getOperand(), depth + 1);
+    // Of what meets there, scalar evolution knows no more than the bits that it is computed in.
+    auto* leaf = llvm::dyn_cast<llvm::SCEVUnknown>(scev);
+    llvm::SmallPtrSet<const llvm::Value*, 8> seen;
+    if (leaf && computed(leaf->getValue(), seen)) return llvm::ConstantRange::getFull(kRangeBits);
     return own();
   }
 
-  bool fits(llvm::Value* value, bool is_signed) {
-    const auto all = range(evolution_.getSCEV(value));
+  static bool fits(const llvm::ConstantRange& all, bool is_signed) {
     if (all.isFullSet() || all.isSignWrappedSet()) return false;
     const llvm::APInt most(kRangeBits, (uint64_t(1) << (is_signed ? 31 : 32)) - 1),
         least = -llvm::APInt(kRangeBits, uint64_t(1) << 31);
     return all.getSignedMin().sge(least) && all.getSignedMax().sle(most);
   }
 
+  /// The reader knows that what a shift or a comparison with a constant reads stands in the high bits.
+  static bool reads_high_bits(const llvm::Instruction& user, const llvm::Value* value) {
+    auto* constant = user.getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(user.getOperand(1)) : nullptr;
+    if (!constant || user.getOperand(0) != value || constant->getBitWidth() > 64) return false;
+    if (user.getOpcode() == llvm::Instruction::AShr || user.getOpcode() == llvm::Instruction::LShr)
+      return holds_high_bits(value, constant->getSExtValue());
+    return llvm::isa<llvm::ICmpInst>(user) && holds_high_bits(value);
+  }
+
+  static bool is_number(const llvm::Value* value, uint64_t number) {
+    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return constant && constant->getValue() == number;
+  }
+
   void add(llvm::Instruction& user, unsigned operand, bool is_signed, bool always = false) {
-    auto* value = user.getOperand(operand);
+    add(user, *user.getOperand(operand), is_signed, always);
+  }
+
+  /// Where a counter begins is computed in as few bits, and nothing tests it.
+  void add_start(const llvm::Value* counter, bool is_signed) {
+    auto* counted = llvm::cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(const_cast<llvm::Value*>(counter)));
+    auto* before = counted->getLoop()->getLoopPreheader();
+    const auto all = range(counted->getStart());
+    if (fits(all, is_signed)) return;
+    KernelModel::Narrow number{0, Expression::constant(0), Expression::constant(1), is_signed};
+    number.value = values_.integer_before(counted->getStart(), *counted->getLoop());
+    if (before) number.line = line_of(*before->getTerminator()), number.domain = values_.reached(before);
+    push(number);
+  }
+
+  void push(const KernelModel::Narrow& number) {
+    if (std::ranges::find(model_.narrow, number) == model_.narrow.end()) model_.narrow.push_back(number);
+  }
+
+  void add(llvm::Instruction& user, llvm::Value& operand, bool is_signed, bool always) {
+    auto* value = &operand;
     llvm::SmallPtrSet<const llvm::Value*, 8> seen;
-    if (llvm::isa<llvm::Constant>(value) || (!always && !computed(value, seen)) || holds_high_bits(value) ||
+    if (llvm::isa<llvm::Constant>(value) || (!always && !computed(value, seen)) || reads_high_bits(user, value) ||
         !matters(user))
       return;
-    if (fits(value, is_signed) || is_tested_counter(value, user)) return;
+    if (fits(range(evolution_.getSCEV(value)), is_signed)) return;
+    if (is_tested_counter(value, user)) return add_start(value, is_signed);
     KernelModel::Narrow number{line_of(user), values_.integer_in(value, user.getParent()),
                                values_.reached(user.getParent()), is_signed};
-    auto push = [&] {
-      if (std::ranges::find(model_.narrow, number) == model_.narrow.end()) model_.narrow.push_back(number);
-    };
+    // What is no expression is the number that is there, whatever it would be without overflow.
+    auto* name = number.value.as_variable();
+    if (name && name->starts_with("term.")) return;
     const bool extended = llvm::isa<llvm::SExtInst, llvm::ZExtInst>(user);
     const auto objects = extended ? indexed_by(user) : std::set<size_t>();
-    if (objects.empty()) return push();
+    if (objects.empty()) return push(number);
+    number.unit = unit_of(user);
     for (size_t object : objects) {
       number.index_of = object;
-      push();
+      push(number);
     }
   }
 
   llvm::ScalarEvolution& evolution_;
+  const llvm::DominatorTree& dominators_;
   ValueReader& values_;
   KernelModel& model_;
   llvm::DenseMap<const llvm::Instruction*, bool> matters_;
@@ -266,9 +346,9 @@ class Narrow {
 
 }  // namespace
 
-void read_narrow_numbers(llvm::Function& kernel, llvm::ScalarEvolution& evolution, ValueReader& values,
-                         KernelModel& model) {
-  Narrow narrow(evolution, values, model);
+void read_narrow_numbers(llvm::Function& kernel, llvm::ScalarEvolution& evolution,
+                         const llvm::DominatorTree& dominators, ValueReader& values, KernelModel& model) {
+  Narrow narrow(evolution, dominators, values, model);
   for (auto& instruction : llvm::instructions(kernel)) narrow.visit(instruction);
 }
 

@@ -8,8 +8,8 @@ namespace kernelift {
 
 /// Adds KernelModel::narrow. Numbers that only go into stored values are none of it, nor are those of which the ranges
 /// of positions and constants say that they fit, nor a loop's counter that a test of 32 bits keeps below its bound.
-void read_narrow_numbers(llvm::Function& kernel, llvm::ScalarEvolution& evolution, ValueReader& values,
-                         KernelModel& model);
+void read_narrow_numbers(llvm::Function& kernel, llvm::ScalarEvolution& evolution,
+                         const llvm::DominatorTree& dominators, ValueReader& values, KernelModel& model);
 
 /// KernelModel::Access::reach of an access through the pointer.
 uint64_t reach_of(const llvm::Value* pointer, const llvm::DataLayout& layout);

@@ -102,8 +102,12 @@ std::string ValueReader::made_of(llvm::Value* value, llvm::BasicBlock* block) {
       unknown || std::ranges::any_of(description.read, [&](size_t object) { return written_.contains(object); });
   if (!description.known || changes) return "";
   std::string text = compact(to_json(made));
-  for (auto& argument : description.arguments) text += ", " + argument.text();
-  return hash_text(text).hex();
+  bool by_thread = false;
+  for (auto& argument : description.arguments) {
+    text += ", " + argument.text();
+    by_thread |= std::ranges::any_of(argument.variables(), [](auto& name) { return !name.starts_with("arg."); });
+  }
+  return (by_thread ? KernelModel::kByThread : "") + hash_text(text).hex();
 }
 
 size_t ValueReader::Description::argument(const Expression& expression) {

@@ -45,6 +45,10 @@ class ValueReader {
   Expression integer_in(llvm::Value* value, llvm::BasicBlock* block) {
     return integer(value, loops_.getLoopFor(block));
   }
+  /// What an expression of the loop's is before its first iteration.
+  Expression integer_before(const llvm::SCEV* value, const llvm::Loop& loop) {
+    return integer(value, loop.getParentLoop());
+  }
   /// A hash of what the value is made of where an instruction in `block` uses it, the same for the same value; empty:
   /// what the kernel does not write does not determine it. To be asked once all written objects are noted.
   std::string made_of(llvm::Value* value, llvm::BasicBlock* block);

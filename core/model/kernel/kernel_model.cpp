@@ -143,6 +143,7 @@ Json to_json(const KernelModel& model) {
                               {"value", number.value.text()},
                               {"domain", number.domain.text()},
                               {"is_signed", number.is_signed},
+                              {"unit", number.unit},
                               {"index_of", number.index_of ? Json(*number.index_of) : Json()}});
   json["data"] = Json::array(), json["exchanges"] = Json::array();
   for (auto& datum : model.data)
@@ -199,6 +200,7 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
     for (auto& entry : from.at("narrow")) {
       model.narrow.push_back({entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")),
                               entry.at("is_signed")});
+      model.narrow.back().unit = entry.at("unit");
       auto& index_of = model.narrow.back().index_of;
       if (!entry.at("index_of").is_null()) index_of = entry.at("index_of").get<size_t>();
       if (index_of && *index_of >= model.objects.size()) malformed("an index of an object that is not listed");

@@ -66,8 +66,12 @@ struct KernelModel {
     /// Bytes from the object's start, to either side, that a number of 32 bits lets it reach; 0: more numbers decide
     /// it, or wider ones.
     uint64_t reach = 0;
-    std::string stored = {};  ///< Of a store, a hash of what its value is made of; empty: that is not known.
+    /// Of a store, a hash of what its value is made of, behind kByThread where positions are part of that; empty: it is
+    /// not known.
+    std::string stored = {};
   };
+
+  static constexpr const char* kByThread = "by thread ";
 
   struct Barrier {
     bool of_warp = false;  ///< Only the threads of a warp wait for each other: __syncwarp, and shuffles and votes.
@@ -96,6 +100,7 @@ struct KernelModel {
     Expression domain;
     bool is_signed = true;
     std::optional<size_t> index_of = {};  ///< It is part of addresses of this object and nothing else.
+    uint64_t unit = 0;                    ///< Then: bytes by which one more moves the address; 0: not known.
     bool operator==(const Narrow&) const = default;
   };
 

@@ -190,7 +190,6 @@ std::string Verdict::text() const {
   const std::string size =
       sizes_run && sizes_run->wrong && sizes_run->wrong->shown ? sizes_run->wrong->size.text() : "";
   std::string text = std::string(name(outcome)) + " at " + (size.empty() ? name(stage) : size);
-  if (held_out) return text + " on a launch that is held out" + (buffer.empty() ? "" : ", in " + buffer);
   if (!instance.empty()) text += " on instance " + instance;
   if (outcome == Outcome::Wrong && !buffer.empty()) {
     std::snprintf(line, sizeof line, "[%llu]", static_cast<unsigned long long>(index));
@@ -198,6 +197,15 @@ std::string Verdict::text() const {
   }
   if (!detail.empty()) text += ": " + detail;
   return shown_line(text);  // A compiler's message has several lines.
+}
+
+Verdict Verdict::as_told() const {
+  if (!held_out) return *this;
+  Verdict told = *this;
+  told.detail = "on a launch that is held out" + (buffer.empty() ? "" : ", in " + buffer);
+  told.instance.clear(), told.buffer.clear(), told.expected.clear(), told.got.clear();
+  told.index = 0, told.distance = 0;
+  return told;
 }
 
 std::vector<std::string> Verdict::beyond_recorded() const {

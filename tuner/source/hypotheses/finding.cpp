@@ -153,8 +153,9 @@ std::optional<Finding> finding_of(const Hypothesis& hypothesis, const History& h
     judge(finding, *base, *trial);
     return finding;
   }
-  finding.why = trial ? "its candidate is no kernel that can be timed: " + shown_line(trial->verdict.text(), kShownWhy)
-                      : "no candidate came of it: " + shown_line(hypothesis.dropped, kShownWhy);
+  finding.why =
+      trial ? "its candidate is no kernel that can be timed: " + shown_line(trial->verdict.as_told().text(), kShownWhy)
+            : "no candidate came of it: " + shown_line(hypothesis.dropped, kShownWhy);
   return finding;
 }
 

@@ -72,7 +72,7 @@ Status check_prompts(const std::filesystem::path& folder) {
 
 std::string shown_trial(const RunTrial& trial) {
   return "#" + std::to_string(trial.id) + " (" + trial.candidate.note() +
-         "): " + std::string(whole_characters(trial.verdict.text(), kShownVerdict));
+         "): " + std::string(whole_characters(trial.verdict.as_told().text(), kShownVerdict));
 }
 
 Result<std::string> idea_prompt(const std::filesystem::path& folder, const PromptSubject& subject, const IdeaTask& task,

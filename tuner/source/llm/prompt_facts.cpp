@@ -49,7 +49,9 @@ std::map<std::string, std::string> fitting(const std::vector<Fact>& facts, size_
   return text;
 }
 
-std::string one_line(const Verdict& verdict) { return std::string(whole_characters(verdict.text(), kShownVerdict)); }
+std::string one_line(const Verdict& verdict) {
+  return std::string(whole_characters(verdict.as_told().text(), kShownVerdict));
+}
 
 std::string percent(double share) { return std::to_string(static_cast<int>(100 * share + 0.5)) + " %"; }
 
