@@ -138,12 +138,12 @@ bool kept_by_coverage(const Setting& setting, const Narrow& number) {
              });
     });
   };
-  for (auto& access : setting.candidate.model.accesses)
-    if (access.object == *number.index_of && access.reach == 0 && !is_part(access)) return false;
   const uint64_t end = static_cast<uint64_t>(number.is_signed ? kEnd : 2 * kEnd);
-  for (auto& access : setting.candidate.model.accesses)
-    if (access.object == *number.index_of)
-      least = std::min(least, access.reach == 0 ? number.unit * end : access.reach);
+  for (auto& access : setting.candidate.model.accesses) {
+    if (access.object != *number.index_of) continue;
+    if (access.reach == 0 && !is_part(access)) return false;
+    least = std::min(least, access.reach == 0 ? number.unit * end : access.reach);
+  }
   return reach > 0 && reach <= least;
 }
 

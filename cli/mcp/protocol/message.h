@@ -36,9 +36,6 @@ struct Frame {
   std::vector<std::variant<Message, ProtocolError>> messages;
 };
 
-/// Arrays and objects in one another; deeper ones are refused.
-inline constexpr int kDeepest = 64;
-
 Frame read_frame(const std::string& line);
 
 Json request_answer(const Json& id, Json result);

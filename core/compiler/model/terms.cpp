@@ -68,21 +68,24 @@ Expression ValueReader::add_term(TermValue value, Description description, unsig
   return Expression::variable(name);
 }
 
+bool ValueReader::is_written(size_t object) const {
+  return written_.contains(object) ||
+         std::ranges::any_of(written_, [&](size_t one) { return model_.objects[one].kind == Object::Kind::Unknown; });
+}
+
 std::set<size_t> ValueReader::settle_terms() {
-  const bool unknown = std::ranges::any_of(
-      written_, [&](size_t object) { return model_.objects[object].kind == Object::Kind::Unknown; });
   // Terms in a term's arguments come before it.
   for (size_t i = 0; i < model_.terms.size(); ++i) {
     auto& term = model_.terms[i];
     for (size_t object : read_by_[i])
-      if (unknown || written_.contains(object)) term.repeats = false;
+      if (is_written(object)) term.repeats = false;
     for (auto& argument : term.arguments)
       for (auto& name : argument.variables())
         if (name.starts_with("term.")) term.repeats &= model_.term(name)->repeats;
   }
   std::set<size_t> merged_in_vain;
   for (size_t object : merged_)
-    if (unknown || written_.contains(object)) merged_in_vain.insert(object);
+    if (is_written(object)) merged_in_vain.insert(object);
   return merged_in_vain;
 }
 
@@ -96,11 +99,8 @@ Expression ValueReader::term(llvm::Value* value, const llvm::Loop* scope) {
 std::string ValueReader::made_of(llvm::Value* value, llvm::BasicBlock* block) {
   Description description;
   const TermValue made = describe_operand(value, loops_.getLoopFor(block), description);
-  const bool unknown = std::ranges::any_of(
-      written_, [&](size_t object) { return model_.objects[object].kind == Object::Kind::Unknown; });
-  const bool changes =
-      unknown || std::ranges::any_of(description.read, [&](size_t object) { return written_.contains(object); });
-  if (!description.known || changes) return "";
+  if (!description.known || std::ranges::any_of(description.read, [&](size_t object) { return is_written(object); }))
+    return "";
   std::string text = compact(to_json(made));
   bool by_thread = false;
   for (auto& argument : description.arguments) {

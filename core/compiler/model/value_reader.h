@@ -64,6 +64,9 @@ class ValueReader {
   std::set<size_t> settle_terms();
 
  private:
+  /// Some store or atomic operation writes the object, or memory of which it is not known which object it is.
+  bool is_written(size_t object) const;
+
   struct Description {
     std::vector<Expression> arguments;
     std::set<size_t> read;  ///< Objects.
