@@ -25,12 +25,14 @@ Outcome outcome_of(const AccessFinding& finding) {
   }
 }
 
+double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
+
 std::string in_seconds(double seconds) { return std::to_string(std::lround(seconds)) + " s"; }
 
 }  // namespace
 
 void CheckMode::set_original(std::string image) {
-  code_.reset(), known_.clear(), known_at_.clear();
+  code_.reset(), known_.clear(), known_at_.clear(), seconds_at_sizes_ = 0;
   known_.resize(bench_.mep.instances.size());
   original_ = std::move(image);
 }
@@ -88,8 +90,12 @@ std::optional<RunFailure> CheckMode::judge(const Found& original, const Found& f
   return found.astray;
 }
 
-bool CheckMode::checks_sizes_of(size_t instance) const {
-  return kMostSizes * expected_seconds(instance) <= kMostSearching;
+double CheckMode::expected_seconds(const SizedInstance& sized) const {
+  // Only a launch in check mode tells what one costs: the first run outside it may have waited for anything.
+  const auto& known = known_[sized.instance];
+  const double recorded = known && known->why.empty() ? known->seconds : expected_seconds(sized.instance);
+  const double before = static_cast<double>(bench_.mep.instances[sized.instance].geometry.threads());
+  return recorded * static_cast<double>(sized.geometry.threads()) / std::max(before, 1.0);
 }
 
 CheckMode::Found CheckMode::run_at(LoadedCode& code, const RunnableCode& wanted, const SizedInstance& sized) {
@@ -123,16 +129,19 @@ bool CheckMode::load_original(Found& into) {
 const CheckMode::Found* CheckMode::of_original(const SizedInstance& sized) {
   const std::pair key(sized.instance, sized.size);
   if (auto known = known_at_.find(key); known != known_at_.end()) return &known->second;
+  if (seconds_at_sizes_ > kMostSearching || expected_seconds(sized) > kMostSearching) return nullptr;
   Found found;
+  auto begin = Deadline::clock::now();
   if (load_original(found)) found = run_at(*code_, {}, sized);
+  seconds_at_sizes_ += seconds_since(begin);
   if (bench_.cut) return nullptr;
   return &known_at_.emplace(key, std::move(found)).first->second;
 }
 
 std::string CheckMode::why_no_reference(const SizedInstance& sized) {
-  if (original_.empty() || !checks_sizes_of(sized.instance)) return {};
-  const Found *here = of_original(sized), *recorded = here ? of_original(sized.instance, kMostSearching) : nullptr;
-  if (!recorded || !here->why.empty() || !recorded->why.empty()) return {};
+  if (original_.empty() || (!known_[sized.instance] && expected_seconds(sized.instance) > kMostSearching)) return {};
+  const Found *recorded = of_original(sized.instance, kMostSearching), *here = recorded ? of_original(sized) : nullptr;
+  if (!here || !here->why.empty() || !recorded->why.empty()) return {};
   const AccessFinding* worst = gravest(*recorded, *here);
   if (!worst) return {};
   switch (worst->kind) {
@@ -144,21 +153,35 @@ std::string CheckMode::why_no_reference(const SizedInstance& sized) {
   }
 }
 
-bool CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict) {
-  for (auto& sized : bench_.inquiry.sizes.launches) {
-    if (bench_.cut || bench_.ended()) return true;
-    if (!checks_sizes_of(sized.instance) || !why_no_reference(sized).empty()) continue;
-    const Found* original = of_original(sized);
-    if (!original || !original->why.empty()) continue;
+std::string CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict) {
+  std::string why;
+  size_t left_out = 0;
+  auto leave_out = [&](const std::string& reason) { why = reason, ++left_out; };
+  double seconds = 0;
+  auto& sizes = bench_.inquiry.sizes.launches;
+  for (auto& sized : sizes) {
+    if (bench_.cut || bench_.ended()) return {};
+    if (!why_no_reference(sized).empty()) continue;
+    const Found* original = seconds <= kMostSearching ? of_original(sized) : nullptr;
+    if (bench_.cut) return {};
+    if (!original || !original->why.empty()) {
+      leave_out(original ? original->why : "that would take longer than " + in_seconds(kMostSearching));
+      continue;
+    }
+    auto begin = Deadline::clock::now();
     const Found found = run_at(code, candidate, sized);
+    seconds += seconds_since(begin);
+    if (bench_.cut) return {};
     auto wrong = judge(*original, found);
+    if (!wrong && !found.why.empty()) leave_out(found.why);
     if (!wrong) continue;
     verdict.outcome = wrong->outcome, verdict.instance = sized.size.instance;
     verdict.sizes_run.emplace().wrong = SizesRun::Wrong{sized.size, sized.shown, wrong->detail};
     verdict.detail = sized.shown ? wrong->detail : kAtUnshownSize;
-    return false;
+    return {};
   }
-  return true;
+  if (left_out == 0) return {};
+  return std::to_string(left_out) + " of " + std::to_string(sizes.size()) + " other sizes: " + why;
 }
 
 const CheckMode::Found* CheckMode::of_original(size_t instance, double most) {
@@ -219,13 +242,17 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
     verdict.detail = wrong->detail;
     return;
   }
-  if (!original_.empty() && !failure && bench_.usable && !check_sizes(code, candidate, verdict)) return;
-  if (left_out == 0) return;
+  std::string sizes;
+  if (!original_.empty() && !failure && bench_.usable) sizes = check_sizes(code, candidate, verdict);
+  if (!verdict.ok() || (left_out == 0 && sizes.empty())) return;
   verdict.detail = "not checked for races and bounds";
-  if (left_out < bench_.mep.instances.size())
-    verdict.detail +=
-        " on " + std::to_string(left_out) + " of " + std::to_string(bench_.mep.instances.size()) + " recorded inputs";
-  verdict.detail += ": " + why;
+  if (left_out > 0) {
+    if (left_out < bench_.mep.instances.size())
+      verdict.detail +=
+          " on " + std::to_string(left_out) + " of " + std::to_string(bench_.mep.instances.size()) + " recorded inputs";
+    verdict.detail += ": " + why;
+  }
+  if (!sizes.empty()) verdict.detail += (left_out > 0 ? "; at " : " at ") + sizes;
 }
 
 }  // namespace kernelift::sandbox

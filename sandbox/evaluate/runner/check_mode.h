@@ -46,18 +46,18 @@ class CheckMode {
   double limit_for(size_t instance, double most) const;
   /// There is time to check it, where its launches are used sparingly.
   bool fits(size_t instance) const;
-  /// Other sizes of it are checked: none takes long.
-  bool checks_sizes_of(size_t instance) const;
+  /// Of a launch at another size, from what the recorded one takes.
+  double expected_seconds(const SizedInstance& sized) const;
   /// Loads the original, if it is not; false: `into` says why it cannot be checked.
   bool load_original(Found& into);
-  /// nullptr: the inquiry's time is over.
+  /// nullptr: the inquiry's time is over; at other sizes also: it would take too long.
   const Found* of_original(size_t instance, double most);
   const Found* of_original(const SizedInstance& sized);
   Found run_at(LoadedCode& code, const RunnableCode& wanted, const SizedInstance& sized);
   /// The gravest finding that counts, and that the original does not have; nullptr: there is none.
   static const AccessFinding* gravest(const Found& original, const Found& found);
-  /// A finalist at other sizes. False: the verdict says what was found.
-  bool check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict);
+  /// A finalist at other sizes: the verdict says what was found. Given: how many sizes were not checked, and why.
+  std::string check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict);
 
   Workbench& bench_;
   Verification& verification_;
@@ -65,6 +65,7 @@ class CheckMode {
   std::optional<LoadedCode> code_;  ///< The original's.
   std::vector<std::optional<Found>> known_;
   std::map<std::pair<size_t, OtherSize>, Found> known_at_;  ///< By instance and size.
+  double seconds_at_sizes_ = 0;                             ///< That the original's launches there took.
 };
 
 }  // namespace kernelift::sandbox

@@ -307,7 +307,8 @@ TEST(SizesOfFinalists, CheckModeLooksAtOtherSizesToo) {
       kGuardedHead + "  if (n == 31 && i == 0 && out[1] == 12345.0f) return;\n" + kGuarded.substr(kGuardedHead.size());
   Evaluation confirmed = (*evaluator)->confirm(candidate);
   const Verdict& verdict = std::get<Verdict>(confirmed);
-  EXPECT_EQ(verdict.outcome, Outcome::Unstable) << verdict.text();
+  EXPECT_EQ(verdict.outcome, Outcome::Unstable)
+      << verdict.text() << "; " << verdict.detail << "; " << (verdict.sizes_run ? verdict.sizes_run->text() : "");
   EXPECT_THAT(verdict.text(), HasSubstr("unstable at n = 31 on instance a: race: "));
 }
 

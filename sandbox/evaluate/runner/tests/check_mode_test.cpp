@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include "core/tests/expression_literal.h"
 #include "sandbox/evaluate/runner/runner.h"
 #include "sandbox/evaluate/runner/tests/fake_images.h"
+#include "sandbox/evaluate/size_plan.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -36,6 +38,16 @@ std::map<std::string, FakeImage> images(double seconds) {
   add("reads too early", {finding(FindingKind::Uninitialised, "tile")});
   add("uses what it reads too early", {finding(FindingKind::Uninitialised, "tile")}, false);
   add("strays", {finding(FindingKind::OutOfBounds, "in")});
+  // As where its code is read from a file that the machine has not read yet.
+  all["slow at first"] = all["races at one"] = all["takes long in check mode"] = all["clean"];
+  all["slow at first"].kernels["right"] = fake::kernel(
+      [runs = 0](const fake::Scale& call) mutable { return call.run(), FakeRun{runs++ == 0 ? 0.05 : 100e-6}; });
+  all["races at one"].kernels["right"] = fake::kernel([=](const fake::Scale& call) {
+    call.run();
+    return FakeRun{seconds, DeviceFault::None, {}, call.n == 1 ? std::vector{race} : std::vector<AccessFinding>()};
+  });
+  all["takes long in check mode"].kernels["right"] =
+      fake::kernel([](const fake::Scale& call) { return call.run(), FakeRun{1.99}; });
   AccessFinding beside = finding(FindingKind::OutOfBounds, "count");
   beside.access.write = true;
   add("writes beside", {beside});
@@ -47,14 +59,19 @@ std::map<std::string, FakeImage> images(double seconds) {
 
 struct Rig {
   /// `check_seconds`: RunnerSettings'.
-  explicit Rig(const std::string& original, double seconds = 100e-6, double check_seconds = 0)
+  explicit Rig(const std::string& original, double seconds = 100e-6, double check_seconds = 0,
+               const std::string& unchecked = "clean")
       : fixture(fake::scale()), device(images(seconds)) {
+    LaunchSite& site = fixture.mep.launches.emplace_back();
+    site.grid[0] = "(n + 127) / 128"_e, site.grid[1] = site.grid[2] = "1"_e;
+    site.block[0] = "128"_e, site.block[1] = site.block[2] = "1"_e;
+    site.argument_text = {"in", "out", "n", "factor"};
     RunnerSettings settings;
     settings.check_seconds = check_seconds;
     runner = std::move(*Runner::create(device, fixture.mep, fixture.path(), settings, [](const std::string&) {}));
     Original code;
     code.code.checked = original;
-    if (check_seconds == 0) code.code.image = "clean";
+    if (check_seconds == 0) code.code.image = unchecked;
     auto report = runner->calibrate(code);
     EXPECT_TRUE(report.ok() && (check_seconds > 0 || report->pass()));
   }
@@ -63,6 +80,13 @@ struct Rig {
     code.image = image;
     Inquiry inquiry;
     inquiry.check = true, inquiry.confirm = confirm;
+    return std::get<Verdict>(*runner->evaluate(code, inquiry));
+  }
+  Verdict check_at_other_sizes(const std::string& image) {
+    RunnableCode code;
+    code.image = image;
+    Inquiry inquiry;
+    inquiry.check = inquiry.confirm = true, inquiry.sizes = plan_sizes(fixture.mep, {Candidate()});
     return std::get<Verdict>(*runner->evaluate(code, inquiry));
   }
   MepFixture fixture;
@@ -80,6 +104,24 @@ TEST(CheckMode, RefusesWhatRacesWhereTheOriginalDoesNot) {
   EXPECT_EQ(verdict.instance, rig.fixture.mep.instances[0].id);
   EXPECT_THAT(verdict.detail, ::testing::HasSubstr("tile[0] at kernel.cu:3"));
   EXPECT_EQ(rig.check("strays").outcome, Outcome::Crashed);
+}
+
+TEST(CheckMode, LooksAtOtherSizesHoweverLongTheFirstRunTook) {
+  for (const char* unchecked : {"clean", "slow at first"}) {
+    Rig rig("clean", 100e-6, 0, unchecked);
+    const Verdict verdict = rig.check_at_other_sizes("races at one");
+    EXPECT_EQ(verdict.outcome, Outcome::Unstable) << unchecked;
+    ASSERT_TRUE(verdict.sizes_run && verdict.sizes_run->wrong);
+    EXPECT_EQ(verdict.sizes_run->wrong->size.text(), "n = 1");
+  }
+}
+
+TEST(CheckMode, SaysAtHowManySizesItDidNotLook) {
+  Rig rig("takes long in check mode");
+  EXPECT_THAT(
+      rig.check_at_other_sizes("clean").detail,
+      ::testing::MatchesRegex("not checked for races and bounds at [1-9][0-9]* of [1-9][0-9]* other sizes: that "
+                              "would take longer than 2 s"));
 }
 
 TEST(CheckMode, LetsACandidateDoWhatTheOriginalDoesToTheSameObjectAndNoMore) {
