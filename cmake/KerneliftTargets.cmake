@@ -1,5 +1,5 @@
-# kernelift_library(NAME SOURCES... DEPS... [HEADERS common|llvm|clang|none]): a static library of one room.
-# kernelift_test(NAME SOURCES... DEPS... [LABELS...]): a GoogleTest binary and its CTest tests.
+# kernelift_library(NAME SOURCES... DEPS... [HEADERS common|llvm|clang|none] [SINGLY]): a static library of one room.
+# kernelift_test(NAME SOURCES... DEPS... [LABELS...] [SINGLY]): a GoogleTest binary and its CTest tests.
 # kernelift_bench(NAME SOURCES... DEPS...): a Google Benchmark binary, which is not a test.
 # kernelift_on_request(NAMES...): programs that print figures. No test runs them, so that only the target `figures` builds
 # them all.
@@ -37,9 +37,22 @@ if(KERNELIFT_PRECOMPILE)
   kernelift_precompiled(computing_test HEADERS common.h test.h DEPS nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE)
 endif()
 
+# Sources of one target are compiled several at once, since most of what compiling costs is repeated in each: names in
+# their anonymous namespaces differ. SINGLY: not those of this target. With KERNELIFT_JOIN off every source is compiled by
+# itself, as clangd and clang-tidy want it.
+option(KERNELIFT_JOIN "Compile several sources of a target at once" ON)
+function(kernelift_join name)
+  if(KERNELIFT_JOIN)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
 function(kernelift_library name)
-  cmake_parse_arguments(A "" "HEADERS" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(A "SINGLY" "HEADERS" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
+  if(NOT A_SINGLY)
+    kernelift_join(${name})
+  endif()
   target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:kernelift_options> ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
   if(NOT A_HEADERS)
     kernelift_reuse(${name} common)
@@ -49,7 +62,7 @@ function(kernelift_library name)
 endfunction()
 
 function(kernelift_test name)
-  cmake_parse_arguments(A "APART;COMPUTES" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
+  cmake_parse_arguments(A "APART;COMPUTES;SINGLY" "TIMEOUT;PROCESSES;COST" "SOURCES;DEPS;LABELS;SUITES;INTEGRATION" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 900)  # Allows for a busy machine: no test needs a fifth of it.
   endif()
@@ -60,6 +73,9 @@ function(kernelift_test name)
     set(A_COST 0)  # CTest then uses the duration that it measured in the last run.
   endif()
   add_executable(${name} ${A_SOURCES})
+  if(NOT A_SINGLY)
+    kernelift_join(${name})
+  endif()
   target_link_libraries(${name} PRIVATE kernelift_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   if(A_COMPUTES)
     kernelift_reuse(${name} computing_test)

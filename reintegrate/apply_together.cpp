@@ -16,8 +16,8 @@
 namespace kernelift::reintegrate {
 namespace {
 
-constexpr size_t kMostTrials = 8;   ///< Sets that are timed: minutes each.
-constexpr size_t kMostChecks = 40;  ///< Sets that are built and checked only.
+constexpr size_t kMostTogether = 8;  ///< Sets that are timed: minutes each.
+constexpr size_t kMostChecks = 40;   ///< Sets that are built and checked only.
 
 /// The part of the application's time that a change saves; 0: not known.
 double saved(const Prediction& predicted) {
@@ -54,8 +54,8 @@ class Together {
     while (!over_) {
       KERNELIFT_TRY(leave_out_clashes(set));
       if (set.empty()) break;
-      if (report_.trials.size() == kMostTrials) {
-        over_ = "of the other sets " + std::to_string(kMostTrials) + " were tried";
+      if (report_.trials.size() == kMostTogether) {
+        over_ = "of the other sets " + std::to_string(kMostTogether) + " were tried";
         break;
       }
       KERNELIFT_ASSIGN(ApplyReport tried, try_patch(set, false));

@@ -17,12 +17,12 @@ namespace {
 struct Free {
   void operator()(regex_t* expression) const { regfree(expression), delete expression; }
 };
-using Expression = std::unique_ptr<regex_t, Free>;
+using RegularExpression = std::unique_ptr<regex_t, Free>;
 
-Result<Expression> compile(const std::string& pattern) {
+Result<RegularExpression> compile(const std::string& pattern) {
   auto expression = std::make_unique<regex_t>();
   const int failed = regcomp(expression.get(), pattern.c_str(), REG_EXTENDED | REG_NEWLINE);
-  if (failed == 0) return Expression(expression.release());
+  if (failed == 0) return RegularExpression(expression.release());
   char why[160];
   regerror(failed, expression.get(), why, sizeof why);
   return usage_error("--metric '" + pattern + "' is no extended regular expression: " + why);
@@ -34,7 +34,7 @@ constexpr size_t kShown = 3;  ///< Matches that a message shows.
 
 Result<Metric> Metric::parse(const std::string& pattern, const std::string& better) {
   if (better != "higher" && better != "lower") return usage_error("--metric-better is higher or lower, not " + better);
-  KERNELIFT_ASSIGN(Expression expression, compile(pattern));
+  KERNELIFT_ASSIGN(RegularExpression expression, compile(pattern));
   if (expression->re_nsub == 0)
     return usage_error("--metric '" + pattern + "' has no group ( ) around the number, as 'FOM *= *([0-9.eE+-]+)' has");
   return Metric(pattern, better == "higher" ? Better::Higher : Better::Lower);
@@ -50,7 +50,7 @@ std::string Metric::title() const {
 }
 
 Result<double> Metric::read(const std::string& output) const {
-  KERNELIFT_ASSIGN(Expression expression, compile(pattern_));
+  KERNELIFT_ASSIGN(RegularExpression expression, compile(pattern_));
   const std::string asked = "the figure " + (title_.empty() ? "'" + pattern_ + "' (--metric)" : "'" + title_ + "'");
   std::vector<std::string> lines, numbers;
   for (size_t at = 0; at <= output.size();) {

@@ -11,15 +11,15 @@
 namespace kernelift::cli {
 namespace {
 
-std::string factor(double value) { return value > 0 ? number(value, 3) + "×" : "–"; }
+std::string gain_text(double value) { return value > 0 ? number(value, 3) + "×" : "–"; }
 
 std::string row_of(const LoopRow& row, size_t index, bool has_section) {
   const std::string name = escape(shown_name(row.kernel)) + (row.file.empty() ? "" : " of " + escape(row.file));
   return "<tr><td class=\"text\">" +
          (has_section ? "<a href=\"#run" + std::to_string(index) + "\">" + name + "</a>" : name) +
          "<div class=\"dim\">" + escape(row.order) + "</div></td><td class=\"n\">" + number(100 * row.share, 1) +
-         " %</td><td class=\"n\">" + factor(row.kernel_gain) + "</td><td class=\"n\">" + factor(row.predicted) +
-         "</td><td class=\"n\">" + factor(row.measured) + "</td><td class=\"text\"><b>" + escape(row.outcome) +
+         " %</td><td class=\"n\">" + gain_text(row.kernel_gain) + "</td><td class=\"n\">" + gain_text(row.predicted) +
+         "</td><td class=\"n\">" + gain_text(row.measured) + "</td><td class=\"text\"><b>" + escape(row.outcome) +
          (row.together > 0 ? " (patch of several)" : "") + "</b>" +
          (row.why.empty()
               ? ""
@@ -49,7 +49,7 @@ std::string loop_page(const LoopReport& report, const std::map<std::string, Repo
     seconds += spent, steps += (steps.empty() ? "" : ", ") + verb + " " + duration_words(spent);
   std::string html = "<h1>" + escape(report.run) + "</h1><div class=\"dim\">optimized on " + escape(report.device) +
                      " · " + escape(report.at) + "</div><div class=\"cards\">" +
-                     card(kept > 0 ? factor(whole_gain(report.rows)) : "nothing kept",
+                     card(kept > 0 ? gain_text(whole_gain(report.rows)) : "nothing kept",
                           "the whole application, measured" +
                               std::string(report.device == "cpu" ? " on the CPU device, not on a GPU" : "")) +
                      card(std::to_string(kept),

@@ -19,7 +19,7 @@ ProcessOutcome ran(std::vector<std::string> words) {
   return outcome.ok() ? *outcome : ProcessOutcome{};
 }
 
-std::vector<std::string> found(const std::string& text, const char* pattern) {
+std::vector<std::string> found_in(const std::string& text, const char* pattern) {
   const std::regex expression(pattern, std::regex::multiline);
   std::vector<std::string> all;
   for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) all.push_back((*at)[1]);
@@ -37,13 +37,13 @@ TEST(Manual, HasAPageForEveryVerbWithItsOptions) {
   ASSERT_EQ(ran({"manual", "--out", scratch.path().string()}).exit_code, 0);
   const std::string all = plain(*read_text(scratch.path() / "kernelift.1"));
   const std::string help = ran({"--help"}).out;
-  const auto verbs = found(help.substr(help.find("ubcommands:")), "^  ([a-z]+) ");
+  const auto verbs = found_in(help.substr(help.find("ubcommands:")), "^  ([a-z]+) ");
   ASSERT_GE(verbs.size(), 16u);
   for (auto& verb : verbs) {
     EXPECT_THAT(all, HasSubstr("kernelift-" + verb));
     const std::string page = plain(*read_text(scratch.path() / ("kernelift-" + verb + ".1")));
-    for (auto& line : found(ran({verb, "--help"}).out, "^  (-[^ ]+)"))
-      for (auto& name : found(line + ",", "(-[^,]+),")) EXPECT_THAT(page, HasSubstr(name)) << verb;
+    for (auto& line : found_in(ran({verb, "--help"}).out, "^  (-[^ ]+)"))
+      for (auto& name : found_in(line + ",", "(-[^,]+),")) EXPECT_THAT(page, HasSubstr(name)) << verb;
     EXPECT_THAT(page, HasSubstr(".SH EXAMPLE")) << verb;
   }
 }

@@ -59,7 +59,6 @@ struct Pipe {
 
 constexpr int kTick = 10;                          // Milliseconds between checks of a child that has no pidfd.
 constexpr auto kDryOut = std::chrono::seconds(1);  // How long output is still read after the child has ended.
-constexpr auto kToDie = std::chrono::seconds(20);  // How long a killed process may take: it may have gigabytes to free.
 
 /// Holds all signals back from this thread, and so from a child that it forks.
 class SignalsHeld {

@@ -34,7 +34,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kToDie = std::chrono::seconds(20);        // A killed process may have gigabytes to free.
 constexpr auto kToTidyUp = std::chrono::seconds(2);      // Between SIGTERM and SIGKILL.
 constexpr auto kToSaveState = std::chrono::seconds(10);  // After a signal that was handed on.
 constexpr useconds_t kPause = 2000;                      // Microseconds between two passes over the processes.

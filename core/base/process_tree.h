@@ -6,6 +6,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "core/base/result.h"
 
 namespace kernelift {
+
+/// How long a killed process may take: it may have gigabytes to free.
+inline constexpr auto kToDie = std::chrono::seconds(20);
 
 class ProcessTree {
  public:

@@ -84,9 +84,9 @@ Expression over_numbers(const Expression& expression, const LaunchShape& launch)
   return total;
 }
 
-class Comparison {
+class ValueComparison {
  public:
-  Comparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
+  ValueComparison(isl::ctx context, const Side& original, const Side& candidate, const Names& names)
       : setting_{context, original, candidate, with_members(names, original.model.members), {}, {}, {}, {}} {}
 
   Answer answer() {
@@ -285,7 +285,7 @@ bool is_proof(const Answer& answer) {
 
 Answer compare_values_of_launches(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
   BoundedContext context(bounds.operations, std::min(bounds.seconds, kMostSeconds), bounds.stop);
-  return Comparison(context.get(), original, candidate, names).answer();
+  return ValueComparison(context.get(), original, candidate, names).answer();
 }
 
 Answer compare_launches(const Side& original, const Side& candidate, const Names& names, Bounds bounds) {
@@ -294,7 +294,7 @@ Answer compare_launches(const Side& original, const Side& candidate, const Names
   Answer values, same_threads;
   {
     BoundedContext context(bounds.operations, std::min(bounds.seconds, kMostSeconds), bounds.stop);
-    Comparison comparison(context.get(), original, candidate, names);
+    ValueComparison comparison(context.get(), original, candidate, names);
     values = comparison.answer();
     if (is_proof(values)) same_threads = comparison.of_memory();
   }

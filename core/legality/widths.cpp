@@ -10,7 +10,7 @@ namespace {
 
 using Narrow = KernelModel::Narrow;
 
-constexpr int64_t kEnd = int64_t(1) << 31;
+constexpr int64_t kEndOfInt = int64_t(1) << 31;
 constexpr int64_t kUnasked = 1 << 20;  ///< A block's, tile's or grid's threads beyond a bound are fewer.
 
 /// Of a sum of products that is not affine: at least the sizes for which it leaves the range for some thread, by its
@@ -45,7 +45,7 @@ std::optional<isl::set> overflow_at_ends(Setting& setting, const Side& side, con
       if (some >> i & 1) part = part + ends[i];
     auto value = text.affine(part);
     if (!value) return std::nullopt;
-    out += (out.empty() ? "" : " or ") + *value + " < " + std::to_string(-kEnd) + " or " + *value + " > " +
+    out += (out.empty() ? "" : " or ") + *value + " < " + std::to_string(-kEndOfInt) + " or " + *value + " > " +
            std::to_string(most);
   }
   return isl::set(setting.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
@@ -59,7 +59,7 @@ std::optional<isl::set> overflow_at_ends(Setting& setting, const Side& side, con
 std::optional<isl::set> overflow(Setting& setting, const Side& side, const Narrow& number, bool at_least) {
   InstanceText text(side.launch, setting.parameters, InstanceText::Scope::Grid);
   auto value = text.affine(number.value);
-  const int64_t most = number.is_signed ? kEnd - 1 : 2 * kEnd - 1;
+  const int64_t most = number.is_signed ? kEndOfInt - 1 : 2 * kEndOfInt - 1;
   if (!value) return at_least ? overflow_at_ends(setting, side, number, most) : std::nullopt;
   text.constrain(number.domain);
   std::set<std::string> used = number.value.variables();
@@ -70,10 +70,10 @@ std::optional<isl::set> overflow(Setting& setting, const Side& side, const Narro
     auto width = side.model.widths.find(name);
     if (width == side.model.widths.end() || width->second > 32) continue;
     if (auto parameter = text.affine(Expression::variable(name)))
-      text.add(std::to_string(-kEnd) + " <= " + *parameter + " <= " + std::to_string(kEnd - kUnasked));
+      text.add(std::to_string(-kEndOfInt) + " <= " + *parameter + " <= " + std::to_string(kEndOfInt - kUnasked));
   }
-  isl::set beyond(setting.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() +
-                                       "] : " + text.constraints() + " and (" + *value + " < " + std::to_string(-kEnd) +
+  isl::set beyond(setting.context, "[" + text.parameter_list() + "] -> { [" + text.dimensions() + "] : " +
+                                       text.constraints() + " and (" + *value + " < " + std::to_string(-kEndOfInt) +
                                        " or " + *value + " > " + std::to_string(most) + ") }");
   isl::set parameters = beyond.params().intersect(setting.asked);
   if (!parameters.is_null() && !is_empty(parameters) && (!text.exact() || text.uses_terms())) return std::nullopt;
@@ -138,7 +138,7 @@ bool kept_by_coverage(const Setting& setting, const Narrow& number) {
              });
     });
   };
-  const uint64_t end = static_cast<uint64_t>(number.is_signed ? kEnd : 2 * kEnd);
+  const uint64_t end = static_cast<uint64_t>(number.is_signed ? kEndOfInt : 2 * kEndOfInt);
   for (auto& access : setting.candidate.model.accesses) {
     if (access.object != *number.index_of) continue;
     if (access.reach == 0 && !is_part(access)) return false;

@@ -30,7 +30,7 @@ namespace {
 constexpr const char* kBlobs = "blobs.klb";
 constexpr const char* kJournal = "instances.jsonl";
 constexpr const char* kManifest = "manifest.json";
-constexpr const char* kFormat = "kernelift-capture";
+constexpr const char* kCaptureFormat = "kernelift-capture";
 constexpr const char* kJournalFormat = "kernelift-capture-instances";
 /// A line is {"hash":"<32 hex digits>","instance":<text>} where the hash is of <text>.
 constexpr std::string_view kLineHead = "{\"hash\":\"", kLineMiddle = "\",\"instance\":";
@@ -40,13 +40,13 @@ constexpr size_t kLinePrefix = kLineHead.size() + kHexDigits + kLineMiddle.size(
 /// The number of chunks of an image of `size` bytes. Written so that damaged sizes near the maximum do not overflow.
 uint64_t chunks_of(uint64_t size) { return size / kChunkBytes + (size % kChunkBytes != 0); }
 
-Json image_to_json(const Image& image) {
+Json memory_to_json(const Image& image) {
   Json chunks = Json::array();
   for (auto& chunk : image.chunks) chunks.push_back(chunk.hex());
   return {{"size", image.size}, {"chunks", chunks}};
 }
 
-Image image_from_json(const Json& from) {
+Image memory_from_json(const Json& from) {
   Image image;
   image.size = from.at("size").get<uint64_t>();
   for (auto& chunk : from.at("chunks")) {
@@ -60,13 +60,13 @@ Image image_from_json(const Json& from) {
 
 /// `after` is written only if it differs: a kernel leaves most of the memory that it can reach unchanged.
 void images_to_json(Json& into, const Image& before, const Image& after) {
-  into["before"] = image_to_json(before);
-  if (after != before) into["after"] = image_to_json(after);
+  into["before"] = memory_to_json(before);
+  if (after != before) into["after"] = memory_to_json(after);
 }
 
 void images_from_json(const Json& from, uint64_t address, Image& before, Image& after) {
-  before = image_from_json(from.at("before"));
-  after = from.contains("after") ? image_from_json(from["after"]) : before;
+  before = memory_from_json(from.at("before"));
+  after = from.contains("after") ? memory_from_json(from["after"]) : before;
   if (after.size != before.size) malformed("the images before and after differ in size");
   if (before.size > ~address) malformed("memory ends behind the last address");
 }
@@ -140,7 +140,7 @@ Json instance_to_json(const CapturedInstance& instance) {
                {"regions", regions},
                {"variables", variables}});
   if (!instance.source_stem.empty()) line["source_stem"] = instance.source_stem;
-  if (instance.code.size > 0) line["code"] = image_to_json(instance.code);
+  if (instance.code.size > 0) line["code"] = memory_to_json(instance.code);
   return line;
 }
 
@@ -172,7 +172,7 @@ CapturedInstance instance_from_json(const Json& from) {
     instance.variables.push_back(std::move(variable));
   }
   instance.source_stem = from.value("source_stem", "");
-  if (from.contains("code")) instance.code = image_from_json(from["code"]);
+  if (from.contains("code")) instance.code = memory_from_json(from["code"]);
   return instance;
 }
 
@@ -470,7 +470,7 @@ Status CaptureWriter::finish(const CaptureInfo& info) {
 }
 
 Status write_capture_info(const fs::path& folder, const CaptureInfo& info) {
-  Json manifest = artefact(kFormat, kCaptureVersion, kCaptureVersion), body = info_to_json(info);
+  Json manifest = artefact(kCaptureFormat, kCaptureVersion, kCaptureVersion), body = info_to_json(info);
   manifest["hash"] = hash_text(compact(body)).hex();
   manifest["capture"] = std::move(body);
   return write_json(folder / kManifest, manifest);
@@ -530,7 +530,7 @@ struct Capture::State {
     auto read = [&]() -> Result<CaptureInfo> {
       KERNELIFT_ASSIGN(Json value, read_json(file));
       newer = is_newer(value, kCaptureVersion);
-      KERNELIFT_TRY(check_artefact(value, kFormat, kCaptureVersion, file.string()));
+      KERNELIFT_TRY(check_artefact(value, kCaptureFormat, kCaptureVersion, file.string()));
       return reading(file.string(), [&] {
         const Json& body = value.at("capture");
         if (hash_text(compact(body)).hex() != value.at("hash").get<std::string>())

@@ -11,21 +11,21 @@ namespace kernelift {
 namespace {
 
 constexpr const char* kFile = "region.json";
-constexpr const char* kFormat = "kernelift-capture-region";
-constexpr int kVersion = 1;
+constexpr const char* kRegionFormat = "kernelift-capture-region";
+constexpr int kRegionVersion = 1;
 
 }  // namespace
 
 Status write_capture_region(const fs::path& folder, const std::string& region) {
   if (region.empty()) return done();
-  Json document = artefact(kFormat, kVersion, 1);
+  Json document = artefact(kRegionFormat, kRegionVersion, 1);
   document["region"] = region;
   return write_json(folder / kFile, document);
 }
 
 std::string capture_region(const fs::path& folder) {
   auto document = read_json(folder / kFile);
-  if (!document.ok() || !check_artefact(*document, kFormat, kVersion, folder.string()).ok()) return {};
+  if (!document.ok() || !check_artefact(*document, kRegionFormat, kRegionVersion, folder.string()).ok()) return {};
   auto region = document->find("region");
   return region != document->end() && region->is_string() ? region->get<std::string>() : "";
 }

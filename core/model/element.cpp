@@ -9,7 +9,7 @@
 namespace kernelift {
 namespace {
 
-using Kind = ElementType::Kind;
+using ElementKind = ElementType::Kind;
 
 template <class T>
 T load(const std::byte* bytes) {
@@ -54,22 +54,23 @@ std::string normal_name(std::string_view text) {
 const std::map<std::string, ElementType, std::less<>>& known_types() {
   static const auto* table = [] {
     auto* types = new std::map<std::string, ElementType, std::less<>>;
-    auto add = [&](Kind kind, uint32_t width, std::initializer_list<const char*> names) {
+    auto add = [&](ElementKind kind, uint32_t width, std::initializer_list<const char*> names) {
       for (auto name : names) (*types)[name] = {kind, width};
     };
-    add(Kind::Float, 4, {"float"});
-    add(Kind::Double, 8, {"double"});
-    add(Kind::Half, 2, {"half", "__half", "_Float16", "half2", "__half2"});
-    add(Kind::Bfloat16, 2, {"__nv_bfloat16", "bfloat16", "__bf16", "nv_bfloat16", "__nv_bfloat162", "hip_bfloat16"});
-    add(Kind::Bool, 1, {"bool"});
-    add(Kind::Signed, 1, {"char", "signed char", "int8_t"});
-    add(Kind::Unsigned, 1, {"unsigned char", "uchar", "uint8_t"});
-    add(Kind::Signed, 2, {"short", "int16_t", "short int"});
-    add(Kind::Unsigned, 2, {"unsigned short", "ushort", "uint16_t"});
-    add(Kind::Signed, 4, {"int", "int32_t", "signed int"});
-    add(Kind::Unsigned, 4, {"unsigned int", "unsigned", "uint", "uint32_t"});
-    add(Kind::Signed, 8, {"long", "long long", "int64_t", "long int", "long long int", "ptrdiff_t", "longlong"});
-    add(Kind::Unsigned, 8, {"unsigned long", "unsigned long long", "uint64_t", "size_t", "ulong", "ulonglong"});
+    add(ElementKind::Float, 4, {"float"});
+    add(ElementKind::Double, 8, {"double"});
+    add(ElementKind::Half, 2, {"half", "__half", "_Float16", "half2", "__half2"});
+    add(ElementKind::Bfloat16, 2,
+        {"__nv_bfloat16", "bfloat16", "__bf16", "nv_bfloat16", "__nv_bfloat162", "hip_bfloat16"});
+    add(ElementKind::Bool, 1, {"bool"});
+    add(ElementKind::Signed, 1, {"char", "signed char", "int8_t"});
+    add(ElementKind::Unsigned, 1, {"unsigned char", "uchar", "uint8_t"});
+    add(ElementKind::Signed, 2, {"short", "int16_t", "short int"});
+    add(ElementKind::Unsigned, 2, {"unsigned short", "ushort", "uint16_t"});
+    add(ElementKind::Signed, 4, {"int", "int32_t", "signed int"});
+    add(ElementKind::Unsigned, 4, {"unsigned int", "unsigned", "uint", "uint32_t"});
+    add(ElementKind::Signed, 8, {"long", "long long", "int64_t", "long int", "long long int", "ptrdiff_t", "longlong"});
+    add(ElementKind::Unsigned, 8, {"unsigned long", "unsigned long long", "uint64_t", "size_t", "ulong", "ulonglong"});
     // The vector types of both languages: scalars in a row.
     for (auto [name, scalar] :
          std::initializer_list<std::pair<const char*, const char*>>{{"float", "float"},
@@ -99,15 +100,15 @@ ElementType ElementType::parse(std::string_view text) {
 
 double ElementType::real(const std::byte* bytes) const {
   switch (kind) {
-    case Kind::Half: return half_to_double(load<uint16_t>(bytes));
-    case Kind::Bfloat16: {
+    case ElementKind::Half: return half_to_double(load<uint16_t>(bytes));
+    case ElementKind::Bfloat16: {
       uint32_t wide = uint32_t(load<uint16_t>(bytes)) << 16;
       float value;
       std::memcpy(&value, &wide, sizeof value);
       return value;
     }
-    case Kind::Float: return load<float>(bytes);
-    case Kind::Double: return load<double>(bytes);
+    case ElementKind::Float: return load<float>(bytes);
+    case ElementKind::Double: return load<double>(bytes);
     default: return 0;
   }
 }
@@ -115,8 +116,8 @@ double ElementType::real(const std::byte* bytes) const {
 void ElementType::set_real(std::byte* bytes, double value) const {
   auto put = [&](auto narrowed) { std::memcpy(bytes, &narrowed, sizeof narrowed); };
   switch (kind) {
-    case Kind::Half: put(static_cast<_Float16>(value)); break;
-    case Kind::Bfloat16: {
+    case ElementKind::Half: put(static_cast<_Float16>(value)); break;
+    case ElementKind::Bfloat16: {
       auto narrowed = static_cast<float>(value);
       uint32_t wide = 0;
       std::memcpy(&wide, &narrowed, sizeof wide);
@@ -125,8 +126,8 @@ void ElementType::set_real(std::byte* bytes, double value) const {
       put(static_cast<uint16_t>(wide >> 16));
       break;
     }
-    case Kind::Float: put(static_cast<float>(value)); break;
-    case Kind::Double: put(value); break;
+    case ElementKind::Float: put(static_cast<float>(value)); break;
+    case ElementKind::Double: put(value); break;
     default: break;
   }
 }
@@ -140,10 +141,10 @@ int64_t ElementType::ordered(const std::byte* bytes) const {
 double ElementType::epsilon() const {
   constexpr int kHalf = -10, kBfloat16 = -7, kFloat = -23, kDouble = -52;
   switch (kind) {
-    case Kind::Half: return std::ldexp(1, kHalf);
-    case Kind::Bfloat16: return std::ldexp(1, kBfloat16);
-    case Kind::Float: return std::ldexp(1, kFloat);
-    case Kind::Double: return std::ldexp(1, kDouble);
+    case ElementKind::Half: return std::ldexp(1, kHalf);
+    case ElementKind::Bfloat16: return std::ldexp(1, kBfloat16);
+    case ElementKind::Float: return std::ldexp(1, kFloat);
+    case ElementKind::Double: return std::ldexp(1, kDouble);
     default: return 0;
   }
 }
@@ -151,20 +152,20 @@ double ElementType::epsilon() const {
 std::string ElementType::show(const std::byte* bytes) const {
   char text[64];
   switch (kind) {
-    case Kind::Bytes: std::snprintf(text, sizeof text, "0x%02x", static_cast<unsigned>(*bytes)); break;
-    case Kind::Bool: {
+    case ElementKind::Bytes: std::snprintf(text, sizeof text, "0x%02x", static_cast<unsigned>(*bytes)); break;
+    case ElementKind::Bool: {
       auto value = static_cast<unsigned>(*bytes);
       if (value > 1) std::snprintf(text, sizeof text, "0x%02x (not a bool)", value);
       else std::snprintf(text, sizeof text, "%s", value ? "true" : "false");
       break;
     }
-    case Kind::Unsigned: std::snprintf(text, sizeof text, "%llu", (unsigned long long)bits(bytes, width)); break;
-    case Kind::Signed: {
+    case ElementKind::Unsigned: std::snprintf(text, sizeof text, "%llu", (unsigned long long)bits(bytes, width)); break;
+    case ElementKind::Signed: {
       int shift = 64 - 8 * static_cast<int>(width);
       std::snprintf(text, sizeof text, "%lld", (long long)(static_cast<int64_t>(bits(bytes, width) << shift) >> shift));
       break;
     }
-    case Kind::Double: std::snprintf(text, sizeof text, "%.17g", real(bytes)); break;
+    case ElementKind::Double: std::snprintf(text, sizeof text, "%.17g", real(bytes)); break;
     default: std::snprintf(text, sizeof text, "%.9g", real(bytes)); break;
   }
   return text;

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "kernelift-fidelity";
-constexpr const char* kFile = "fidelity.json";
+constexpr const char* kFidelityFormat = "kernelift-fidelity";
+constexpr const char* kFidelityFile = "fidelity.json";
 constexpr std::string_view kBegin = "<!-- replays -->\n", kEnd = "<!-- end of replays -->\n";
 constexpr std::pair<Fidelity::Changed, const char*> kChanged[] = {
     {Fidelity::Changed::Exactly, "exactly"},
@@ -129,11 +129,11 @@ Json to_json(const Fidelity& fidelity) {
 }
 
 Result<std::vector<Fidelity>> read_fidelity(const fs::path& folder) {
-  fs::path file = folder / kFile;
+  fs::path file = folder / kFidelityFile;
   std::error_code code;
   if (!fs::exists(file, code)) return std::vector<Fidelity>();
   KERNELIFT_ASSIGN(Json document, read_json(file));
-  KERNELIFT_TRY(check_artefact(document, kFormat, kFidelityVersion, file.string()));
+  KERNELIFT_TRY(check_artefact(document, kFidelityFormat, kFidelityVersion, file.string()));
   return reading(file.string(), [&] {
     std::vector<Fidelity> replays;
     for (auto& entry : document.at("replays")) replays.push_back(fidelity_from_json(entry));
@@ -157,17 +157,17 @@ Status keep_fidelity(const fs::path& folder, const Fidelity& fidelity) {
     }
   std::erase_if(replays, [&](auto& other) { return other.device == latest.device; });
   replays.push_back(std::move(latest));
-  Json document = artefact(kFormat, kFidelityVersion, 1);
+  Json document = artefact(kFidelityFormat, kFidelityVersion, 1);
   document["replays"] = Json::array();
   for (auto& replay : replays) document["replays"].push_back(to_json(replay));
-  KERNELIFT_TRY(write_json(folder / kFile, document));
+  KERNELIFT_TRY(write_json(folder / kFidelityFile, document));
   return write_readme(folder / "README.md", replays);
 }
 
 Status forget_fidelity(const fs::path& folder) {
   std::error_code code;
-  fs::remove(folder / kFile, code);
-  if (code) return environment_error("cannot remove " + (folder / kFile).string() + ": " + code.message());
+  fs::remove(folder / kFidelityFile, code);
+  if (code) return environment_error("cannot remove " + (folder / kFidelityFile).string() + ": " + code.message());
   return done();
 }
 

@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-constexpr const char* kFormat = "kernelift-mep";
-constexpr int kOldestReader = 1;  ///< Version 2 added the checksum, which version 1 ignores.
-constexpr int kFirstWithChecksum = 2;
-constexpr const char* kAgain = "extract the MEP again";
+constexpr const char* kMepFormat = "kernelift-mep";
+constexpr int kOldestMepReader = 1;  ///< Version 2 added the checksum, which version 1 ignores.
+constexpr int kFirstMepWithChecksum = 2;
+constexpr const char* kExtractAgain = "extract the MEP again";
 constexpr std::string_view kDataSuffix = ".bin";
 
 /// A name such as "3f…e.bin", which cannot lead out of data/.
@@ -85,7 +85,7 @@ MepSymbolSlot symbol_from_json(const Json& from, const MepInstance& of) {
   return slot;
 }
 
-MepInstance instance_from_json(const Json& from) {
+MepInstance recorded_instance_from_json(const Json& from) {
   MepInstance instance;
   read_recorded_launch(from, instance);
   if (auto pointers = from.find("argument_pointers"); pointers != from.end()) {
@@ -222,7 +222,7 @@ Mep mep_from_json(const Json& from) {
   mep.inputs = from.at("inputs");
   mep.app_root = from.at("app_root");
   mep.tolerance = {from.at("tolerance").at("relative"), from.at("tolerance").at("absolute")};
-  for (auto& entry : from.at("instances")) mep.instances.push_back(instance_from_json(entry));
+  for (auto& entry : from.at("instances")) mep.instances.push_back(recorded_instance_from_json(entry));
   return mep;
 }
 
@@ -380,14 +380,14 @@ Result<Mep> Mep::read(const fs::path& folder) {
   std::error_code code;
   if (!fs::exists(file, code))
     return usage_error(folder.string() + " is not a MEP (no mep.json in it); make one with kernelift extract");
-  KERNELIFT_ASSIGN(Json value, read_artefact(file, kFormat, kMepVersion, kFirstWithChecksum, kAgain));
+  KERNELIFT_ASSIGN(Json value, read_artefact(file, kMepFormat, kMepVersion, kFirstMepWithChecksum, kExtractAgain));
   KERNELIFT_ASSIGN(Mep mep, reading(file.string(), [&] { return mep_from_json(value); }));
   KERNELIFT_TRY(check_sizes(mep, folder));
   return mep;
 }
 
 Status Mep::write(const fs::path& folder) const {
-  Json value = artefact(kFormat, kMepVersion, kOldestReader), sliced = Json::array();
+  Json value = artefact(kMepFormat, kMepVersion, kOldestMepReader), sliced = Json::array();
   for (auto& one : functions)
     sliced.push_back({{"name", one.name},
                       {"file", one.file},

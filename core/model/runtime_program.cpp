@@ -11,9 +11,9 @@ namespace fs = std::filesystem;
 namespace kernelift {
 namespace {
 
-constexpr const char* kFormat = "kernelift-program";
-constexpr int kVersion = 1;
-constexpr const char* kFile = "program.json";
+constexpr const char* kProgramFormat = "kernelift-program";
+constexpr int kProgramVersion = 1;
+constexpr const char* kProgramFile = "program.json";
 constexpr const char* kImage = "image";
 
 }  // namespace
@@ -32,11 +32,11 @@ std::string RuntimeProgram::file_name() const {
 Status RuntimeProgram::write(const fs::path& parent) const {
   const fs::path folder = parent / key().hex();
   std::error_code code;
-  if (fs::exists(folder / kFile, code)) return done();
+  if (fs::exists(folder / kProgramFile, code)) return done();
   fs::create_directories(folder, code);
   if (code) return environment_error("cannot create " + folder.string() + ": " + code.message());
   KERNELIFT_TRY(write_atomically(folder / kImage, std::string_view(image)));
-  Json document = artefact(kFormat, kVersion, kVersion);
+  Json document = artefact(kProgramFormat, kProgramVersion, kProgramVersion);
   document.update({{"name", name},
                    {"source", source},
                    {"headers", headers},
@@ -44,14 +44,14 @@ Status RuntimeProgram::write(const fs::path& parent) const {
                    {"names", names},
                    {"caller", caller},
                    {"command", command}});
-  return write_json(folder / kFile, document);
+  return write_json(folder / kProgramFile, document);
 }
 
 Result<RuntimeProgram> RuntimeProgram::read(const fs::path& folder) {
-  KERNELIFT_ASSIGN(Json document, read_json(folder / kFile));
-  KERNELIFT_TRY(check_artefact(document, kFormat, kVersion, (folder / kFile).string()));
+  KERNELIFT_ASSIGN(Json document, read_json(folder / kProgramFile));
+  KERNELIFT_TRY(check_artefact(document, kProgramFormat, kProgramVersion, (folder / kProgramFile).string()));
   KERNELIFT_ASSIGN(std::string image, read_text(folder / kImage));
-  return reading((folder / kFile).string(), [&] {
+  return reading((folder / kProgramFile).string(), [&] {
     RuntimeProgram program;
     program.name = document.at("name"), program.source = document.at("source");
     program.headers = document.at("headers").get<std::map<std::string, std::string>>();

@@ -18,8 +18,8 @@ namespace kernelift {
 
 namespace {
 
-constexpr uint32_t kVersion = 2;
-constexpr size_t kAlignment = 16;
+constexpr uint32_t kBlobVersion = 2;
+constexpr size_t kBlobAlignment = 16;
 constexpr uint64_t kLargest = uint64_t{1} << 32;  // 4 GiB: a larger length is damaged.
 
 struct Head {
@@ -51,7 +51,7 @@ Error damaged(const std::string& what) {
 std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries) {
   std::vector<char> blob(sizeof(Head) + entries.size() * sizeof(Entry));
   auto append = [&](const char* data, size_t length) {
-    blob.resize((blob.size() + kAlignment - 1) / kAlignment * kAlignment);
+    blob.resize((blob.size() + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment);
     Range range{blob.size(), length};
     blob.insert(blob.end(), data, data + length);
     return range;
@@ -62,8 +62,8 @@ std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries) {
               append(entry.flags.data(), entry.flags.size()), append(entry.bytes.data(), entry.bytes.size())};
     std::memcpy(blob.data() + sizeof(Head) + i * sizeof(Entry), &out, sizeof out);
   }
-  blob.resize((blob.size() + kAlignment - 1) / kAlignment * kAlignment);
-  Head head{kFatBlobMagic, blob.size(), kVersion, static_cast<uint32_t>(entries.size()), 0, 0};
+  blob.resize((blob.size() + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment);
+  Head head{kFatBlobMagic, blob.size(), kBlobVersion, static_cast<uint32_t>(entries.size()), 0, 0};
   head.data_check = checksum(blob.data() + sizeof head, blob.size() - sizeof head);
   head.head_check = checksum(head);
   std::memcpy(blob.data(), &head, sizeof head);
@@ -77,9 +77,9 @@ Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
   if (head.magic != kFatBlobMagic)
     return environment_error(
         "the program's device code was not made by Kernelift; rebuild it with kernelift build --device cpu");
-  if (head.version != kVersion)
+  if (head.version != kBlobVersion)
     return environment_error("the program's device code has format " + std::to_string(head.version) +
-                             ", this Kernelift reads " + std::to_string(kVersion) +
+                             ", this Kernelift reads " + std::to_string(kBlobVersion) +
                              "; rebuild the program with this Kernelift");
   if (checksum(head) != head.head_check) return damaged("its head");
   if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged("truncated");
@@ -104,7 +104,7 @@ uint64_t fat_blob_size(const void* address) {
   Head head;
   std::memcpy(&head, address, sizeof head);
   if (head.magic != kFatBlobMagic) return 0;
-  bool sound = head.version == kVersion && checksum(head) == head.head_check && head.size >= sizeof head &&
+  bool sound = head.version == kBlobVersion && checksum(head) == head.head_check && head.size >= sizeof head &&
                head.size <= kLargest;
   return sound ? head.size : sizeof head;
 }

@@ -35,10 +35,10 @@ SourceInput::Language language_of(const std::string& file, const std::string& fo
   return Object;
 }
 
-class Parser {
+class CommandParser {
  public:
   /// Response files that the host compiler is given (-Xcompiler @file) are looked for in `folder`.
-  Parser(Dialect dialect, fs::path folder) : folder_(std::move(folder)) { command_.dialect = dialect; }
+  CommandParser(Dialect dialect, fs::path folder) : folder_(std::move(folder)) { command_.dialect = dialect; }
 
   Result<CompilerCommand> parse(const std::vector<std::string>& words) {
     forwards_ = std::any_of(words.begin(), words.end(), [](const std::string& word) {
@@ -461,7 +461,7 @@ Result<CompilerCommand> parse_compiler_command(const std::vector<std::string>& a
   KERNELIFT_ASSIGN(std::vector<std::string> words, expand_response_files(argv, folder));
   while (words.size() > 1 && is_launcher(words[0])) words.erase(words.begin());
   if (words.empty()) return usage_error("an empty compiler command");
-  return Parser(dialect_hint.value_or(dialect_of(words[0])), folder).parse(words);
+  return CommandParser(dialect_hint.value_or(dialect_of(words[0])), folder).parse(words);
 }
 
 }  // namespace kernelift

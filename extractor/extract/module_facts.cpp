@@ -78,7 +78,7 @@ bool lanes_of(llvm::Type* type, const llvm::DataLayout& layout, uint64_t offset,
 }
 
 /// The element of an array of it, or a variable of that type.
-std::string element_of(llvm::Type* type, const llvm::DataLayout& layout) {
+std::string element_of_type(llvm::Type* type, const llvm::DataLayout& layout) {
   if (auto scalar = scalar_of(type)) return scalar->empty() ? "byte" : *scalar;
   std::vector<SpelledLane> lanes;
   if (!type->isSized() || !lanes_of(type, layout, 0, lanes)) return "byte";
@@ -149,7 +149,7 @@ Result<ModuleFacts> module_facts(const std::string& slice, const std::string& ke
     if (variable.isConstant() && variable.hasInitializer() && llvm::isa<llvm::UndefValue>(variable.getInitializer()))
       continue;
     facts.variables[canonical_key(variable.getName().str())] = {
-        variable.getName().str(), element_of(variable.getValueType(), compiled.module->getDataLayout()),
+        variable.getName().str(), element_of_type(variable.getValueType(), compiled.module->getDataLayout()),
         pointers_of(variable.getValueType(), compiled.module->getDataLayout()),
         variable.hasInitializer() && holds_code(variable.getInitializer()), variable.isConstant()};
   }

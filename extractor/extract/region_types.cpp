@@ -13,7 +13,7 @@
 namespace kernelift::extractor {
 namespace {
 
-constexpr size_t kWord = sizeof(uint64_t);
+constexpr size_t kPointerBytes = sizeof(uint64_t);
 
 /// Of "float[4][4]" what each is; any other type itself.
 std::string of_one(std::string type) {
@@ -54,7 +54,7 @@ struct Slots {
   std::vector<ScannedPointer> pointers;
 };
 Slots slots_of(const std::string& type, const ScannedKernel& kernel) {
-  if (auto pointee = pointed_to(type); !pointee.empty()) return {kWord, {{0, pointee}}};
+  if (auto pointee = pointed_to(type); !pointee.empty()) return {kPointerBytes, {{0, pointee}}};
   auto* record = record_of(type, kernel);
   return record && !record->pointers.empty() ? Slots{record->size, record->pointers} : Slots{};
 }
@@ -186,7 +186,7 @@ class RegionTyper {
     if (slots.stride == 0) return done();
     KERNELIFT_ASSIGN(auto bytes, load_(image));
     for (auto& slot : slots.pointers)
-      for (uint64_t at = begin + slot.offset; at + kWord <= end; at += slots.stride)
+      for (uint64_t at = begin + slot.offset; at + kPointerBytes <= end; at += slots.stride)
         if (int target = region_at(word_at(bytes, at)); target >= 0 && lead(target, word_at(bytes, at), slot.pointee))
           changed.push_back(target);
     return done();
@@ -272,10 +272,10 @@ std::vector<ArgumentAddress> argument_addresses(const CapturedInstance& instance
     auto [offset, size] = instance.parameters[i];
     auto* record = parameter.record.empty() ? nullptr : kernel.record(parameter.record);
     auto add = [&, at = offset](uint32_t member, const std::string& type) {
-      if (uint64_t(at) + member + kWord <= instance.arguments.size())
+      if (uint64_t(at) + member + kPointerBytes <= instance.arguments.size())
         addresses.push_back({int(i), member, word_at(instance.arguments, at + member), type});
     };
-    if (!parameter.pointee.empty() && size == kWord) add(0, parameter.pointee);
+    if (!parameter.pointee.empty() && size == kPointerBytes) add(0, parameter.pointee);
     if (record && record->size == size)
       for (auto& pointer : record->pointers) add(pointer.offset, pointer.pointee);
   }
@@ -287,7 +287,7 @@ bool knows_all_addresses(const CapturedInstance& instance, const ScannedKernel& 
   for (size_t i = 0; all && i < kernel.parameters.size(); ++i) {
     auto& parameter = kernel.parameters[i];
     auto* record = parameter.record.empty() ? nullptr : kernel.record(parameter.record);
-    all = !parameter.pointee.empty() ? instance.parameters[i].size == kWord
+    all = !parameter.pointee.empty() ? instance.parameters[i].size == kPointerBytes
           : record                   ? !record->open && record->size == instance.parameters[i].size
                                      : !parameter.scalar.empty();
   }

@@ -13,7 +13,7 @@ namespace {
 
 bool name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
 
-/// Words of a directive up to its first bracket, brace, '=' or ';'.
+/// PtxWords of a directive up to its first bracket, brace, '=' or ';'.
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   line = line.substr(0, line.find_first_of("({=;"));

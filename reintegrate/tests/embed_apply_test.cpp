@@ -8,7 +8,7 @@
 namespace kernelift::reintegrate {
 namespace {
 
-Verdict timed(double speedup) {
+Verdict timed_run(double speedup) {
   Verdict verdict;
   verdict.stage = Stage::Time, verdict.device = "cuda: NVIDIA H200, sm_90, driver 580";
   verdict.timings = {{"0001", 1, speedup, 1, speedup, speedup - 0.01, speedup + 0.01, 20, false}};
@@ -65,7 +65,7 @@ class EmbedApply : public Application {
     size_t at = trial.candidate.source.find("0.05");
     trial.candidate.source.replace(at, 4, to);
     trial.candidate.tier = "source", trial.candidate.steps = {Step::described(to)};
-    trial.verdict = timed(by_nvcc);
+    trial.verdict = timed_run(by_nvcc);
     if (embedded > 0) trial.verdict.embedded = RaceFigures{embedded, embedded - 0.01};
     trial.confirmed = trial.verdict;
     offer.promising.push_back(trial);
@@ -83,7 +83,7 @@ class EmbedApply : public Application {
   bool header_is_there() const { return std::filesystem::exists(root / "src/kernelift_sleepy.cuh"); }
 
   RunOffer offer;
-  Verdict confirmed_as = timed(1);
+  Verdict confirmed_as = timed_run(1);
   std::string trouble, module_scope, said, embedded_delay = "0.01";
   int made = 0;
 };
@@ -137,7 +137,7 @@ TEST_F(EmbedApply, FollowsTheEmbedOption) {
 
 TEST_F(EmbedApply, EmbedsCodeThatNvccDoesNotCompileOrThatNeedsARecipe) {
   candidate(2, 3);
-  Verdict failed = timed(0);
+  Verdict failed = timed_run(0);
   failed.outcome = Outcome::CompileFailed, failed.embedded = offer.promising[0].verdict.embedded;
   offer.promising[0].confirmed = failed;
   EXPECT_TRUE(must_go().embeds);
@@ -159,7 +159,7 @@ TEST_F(EmbedApply, OffersNoRecipeThatWasTimedOnlyAgainstClangsBuildOfTheOriginal
   recipe.confirmed->embedded = RaceFigures{2, 1.9};
   EXPECT_EQ(embedded_gain(recipe).low, 1.9);
   // A screened recipe whose confirmation does not compare with the application's code either.
-  confirmed_as = timed(3);
+  confirmed_as = timed_run(3);
   recipe.confirmed.reset();
   auto report = go();
   ASSERT_FALSE(report.ok());

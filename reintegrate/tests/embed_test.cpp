@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace kernelift::reintegrate {
 namespace {
 
-const char* const kPtx =
+const char* const kEmbedded =
     ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry _Z5scalePfif(\n\t.param .u64 a,\n\t.param .u32 b,\n"
     "\t.param .f32 c\n)\n{\n\tret;\n}\n";
 
@@ -47,7 +47,7 @@ class Embed : public ::testing::Test {
                       {"factor", "float", "", false, "float"}};
     mep.language = "cuda";
     candidate.source = "changed";
-    code = {kPtx,
+    code = {kEmbedded,
             "_Z5scalePfif",
             "clang 22",
             "cuda: NVIDIA H200, sm_90, driver 580",
@@ -148,7 +148,7 @@ TEST_F(Embed, RefusesLaunchesThatTheLauncherDoesNotSupport) {
 
 TEST_F(Embed, BindsConstantsAndRefusesOtherVariablesByName) {
   instance(0x7f0000000040, 4096, 0.5f, 64);
-  std::string ptx = std::string(kPtx) + ".visible .const .align 4 .b8 taps[64];\n";
+  std::string ptx = std::string(kEmbedded) + ".visible .const .align 4 .b8 taps[64];\n";
   auto unknown = bound_variables(mep, ptx);
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.error().message.find("the constant 'taps', but its name in the source"), std::string::npos);

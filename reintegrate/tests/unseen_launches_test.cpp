@@ -14,7 +14,7 @@ Lines lines_of(std::string_view text, const std::vector<std::pair<uint64_t, uint
   return lines;
 }
 
-const std::string kText =
+const std::string kUnseen =
     "#include \"k.h\"\n"                                     // 1
     "void all(float* a) { app::scale<<<8, 128>>>(a); }\n"    // 2
     "#ifdef SMALL  // or scale<<<1, 1>>>(a)\n"               // 3
@@ -33,7 +33,7 @@ const std::string kText =
     "void end(float* a) { scale<<<8, 128>>>(a); }\n";
 
 TEST(LaunchesInConditionals, AreFoundByTheKernelsNameWithOrWithoutTemplateArguments) {
-  EXPECT_EQ(lines_of(kText), (Lines{4, 6}));
+  EXPECT_EQ(lines_of(kUnseen), (Lines{4, 6}));
 }
 
 TEST(LaunchesInConditionals, HaveTheTextOfTheirConfiguration) {
@@ -43,8 +43,8 @@ TEST(LaunchesInConditionals, HaveTheTextOfTheirConfiguration) {
 }
 
 TEST(LaunchesInConditionals, AreNotThoseThatTheScanHasSeen) {
-  const size_t begin = kText.find("app::scale<<<1, 32");
-  EXPECT_EQ(lines_of(kText, {{begin, begin + 30}}), Lines{6});
+  const size_t begin = kUnseen.find("app::scale<<<1, 32");
+  EXPECT_EQ(lines_of(kUnseen, {{begin, begin + 30}}), Lines{6});
 }
 
 TEST(LaunchesInConditionals, AreThoseOfTheRuntimesFunctionsAndOfMacrosToo) {
@@ -64,8 +64,8 @@ TEST(LaunchesInConditionals, AreThoseOfTheRuntimesFunctionsAndOfMacrosToo) {
 }
 
 TEST(LaunchesInConditionals, OfTextThatIsCutAnywhereAreNoneThatTheWholeDoesNotHave) {
-  for (size_t end = 0; end < kText.size(); ++end)
-    for (uint32_t line : lines_of(std::string_view(kText).substr(0, end)))
+  for (size_t end = 0; end < kUnseen.size(); ++end)
+    for (uint32_t line : lines_of(std::string_view(kUnseen).substr(0, end)))
       EXPECT_TRUE(line == 4 || line == 6) << line << " of the first " << end << " bytes";
 }
 

@@ -27,8 +27,8 @@ bool stamp_of(const fs::path& path, FileStamp& stamp) {
   return true;
 }
 
-constexpr const char* kFormat = "kernelift-build-products";
-constexpr int kVersion = 1;
+constexpr const char* kProductsFormat = "kernelift-build-products";
+constexpr int kProductsVersion = 1;
 
 enum class Content { Program, LinkInput, Other };
 
@@ -162,7 +162,7 @@ Status BuildProducts::install(Version version) {
 }
 
 Status BuildProducts::write_list() const {
-  Json document = artefact(kFormat, kVersion, 1), files = Json::array();
+  Json document = artefact(kProductsFormat, kProductsVersion, 1), files = Json::array();
   for (auto& [path, saved] : files_[Before]) {
     const Saved& patched = files_[After].at(path);
     Json entry = {{"path", path.string()}, {"before", saved.copy.string()}, {"after", patched.copy.string()}};
@@ -177,7 +177,7 @@ Status BuildProducts::write_list() const {
 
 Status BuildProducts::load() {
   KERNELIFT_ASSIGN(Json document, read_json(list()));
-  KERNELIFT_TRY(check_artefact(document, kFormat, kVersion, list().string()));
+  KERNELIFT_TRY(check_artefact(document, kProductsFormat, kProductsVersion, list().string()));
   auto filled = reading(list().string(), [&] {
     for (auto& from : document.at("files")) {
       fs::path path = from.at("path").get<std::string>();

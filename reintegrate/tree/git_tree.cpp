@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 namespace kernelift::reintegrate {
 namespace {
 
-using Words = std::vector<std::string>;
+using GitWords = std::vector<std::string>;
 
-Result<ProcessOutcome> git(const fs::path& folder, const Words& words, const fs::path& index = {}) {
-  Words argv = {"git", "-c", "core.quotepath=off", "-c", "core.fsmonitor=false"};
+Result<ProcessOutcome> git(const fs::path& folder, const GitWords& words, const fs::path& index = {}) {
+  GitWords argv = {"git", "-c", "core.quotepath=off", "-c", "core.fsmonitor=false"};
   argv.insert(argv.end(), words.begin(), words.end());
   ProcessOptions options;
   options.folder = folder;
@@ -35,7 +35,7 @@ std::string trimmed(std::string text) {
 }
 
 /// The command's output, or an Error with git's own message.
-Result<std::string> ask(const fs::path& folder, const Words& words, const fs::path& index = {}) {
+Result<std::string> ask(const fs::path& folder, const GitWords& words, const fs::path& index = {}) {
   KERNELIFT_ASSIGN(ProcessOutcome outcome, git(folder, words, index));
   if (outcome.ok()) return outcome.out;
   return environment_error("git " + words[0] + " failed in " + folder.string() + ": " + trimmed(outcome.err));
@@ -70,7 +70,7 @@ Status wait_for_lock(const fs::path& top, const std::string& name, std::chrono::
 
 /// Options for the identity of a commit. Users without a configured name get Kernelift's instead of a failure at the
 /// very end. Signing is off: it might wait for a passphrase, which older versions of git ask for.
-Words identity(const fs::path& top) {
+GitWords identity(const fs::path& top) {
   auto known = git(top, {"var", "GIT_COMMITTER_IDENT"});
   if (known.ok() && known->ok()) return {"-c", "commit.gpgsign=false"};
   return {"-c", "commit.gpgsign=false", "-c", "user.name=Kernelift", "-c", "user.email=kernelift@localhost"};
@@ -103,7 +103,7 @@ Result<GitTree> GitTree::inspect(const fs::path& top, const std::vector<fs::path
   KERNELIFT_ASSIGN(ProcessOutcome commit, git(tree.top_, {"rev-parse", "--verify", "-q", "HEAD^{commit}"}));
   if (!commit.ok()) return tree;
 
-  Words untracked;
+  GitWords untracked;
   for (auto& file : files) {
     KERNELIFT_ASSIGN(ProcessOutcome listed, git(tree.top_, {"ls-files", "--error-unmatch", "--", file.string()}));
     if (!listed.ok()) untracked.push_back(file.string());
@@ -113,7 +113,7 @@ Result<GitTree> GitTree::inspect(const fs::path& top, const std::vector<fs::path
     return refused(untracked[0] +
                    " is not tracked by git, though other files of the patch are: `git add` and commit it first");
 
-  Words question = {"status", "--porcelain", "-z", "--untracked-files=no", "--"};
+  GitWords question = {"status", "--porcelain", "-z", "--untracked-files=no", "--"};
   for (auto& file : files) question.push_back(file.string());
   KERNELIFT_ASSIGN(std::string dirty, ask(tree.top_, question));
   if (!files.empty() && !dirty.empty())
@@ -237,7 +237,7 @@ Result<std::string> GitTree::commit_files(const std::vector<fs::path>& files, co
     KERNELIFT_ASSIGN(std::string then, stage(parent, files, index));
     if (then != tree) return answer_is_no("the repository's hooks (" + hooks->names() + ") change the patched file");
   }
-  Words words = identity(top_);
+  GitWords words = identity(top_);
   for (const std::string& word :
        {std::string("commit-tree"), std::string("-p"), parent, std::string("-F"), text.string(), tree})
     words.push_back(word);
@@ -257,7 +257,7 @@ Status GitTree::switch_to(const std::string& branch, const std::string& commit,
   // Updates the user's index first, for the patched files only: a failure here leaves the new branch behind, but HEAD
   // unchanged.
   auto reset_to = [&](const std::string& where) {
-    Words update = {"reset", "-q", where, "--"};
+    GitWords update = {"reset", "-q", where, "--"};
     for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
     return git(top_, update);
   };
@@ -281,7 +281,7 @@ Status GitTree::switch_back(const std::string& previous, const std::string& bran
     auto moved = has_branch(previous) ? ask(top_, {"symbolic-ref", "-m", reason, "HEAD", "refs/heads/" + previous})
                                       : ask(top_, {"update-ref", "-m", reason, "--no-deref", "HEAD", previous});
     if (!moved.ok()) return moved.error();
-    Words update = {"reset", "-q", "HEAD", "--"};
+    GitWords update = {"reset", "-q", "HEAD", "--"};
     for (auto& file : files) update.push_back(file.lexically_relative(top_).string());
     auto reset = ask(top_, update);
     if (!reset.ok()) return reset.error();

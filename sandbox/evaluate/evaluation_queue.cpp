@@ -8,14 +8,6 @@
 #include "core/model/evaluator.h"
 
 namespace kernelift::sandbox {
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-}  // namespace
-
 EvaluationQueue::EvaluationQueue(CompilePool& pool, Hooks hooks) : pool_(pool), hooks_(std::move(hooks)) {
   measurers_ = hooks_.measurers.size();
   for (unsigned i = 0; i < pool_.workers(); ++i) threads_.emplace_back([this] { compile_jobs(); });

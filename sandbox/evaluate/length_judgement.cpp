@@ -18,8 +18,6 @@ bool may_be_rounding(const Verdict& verdict) {
   return unshown || (!verdict.buffer.empty() && std::isfinite(verdict.distance) && verdict.distance > 0);
 }
 
-double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
-
 }  // namespace
 
 LengthJudgement::LengthJudgement(const Tolerance& users, double share)

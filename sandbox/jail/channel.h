@@ -37,6 +37,9 @@ class Descriptor {
 
 using Deadline = std::chrono::steady_clock::time_point;
 inline Deadline after(std::chrono::milliseconds wait) { return std::chrono::steady_clock::now() + wait; }
+inline double seconds_since(Deadline begin) {
+  return std::chrono::duration<double>(Deadline::clock::now() - begin).count();
+}
 
 inline constexpr uint64_t kLargestFrame = 1ull << 30;  ///< Bytes of a body; images and bitcode are far smaller.
 

@@ -17,7 +17,7 @@ constexpr double kRunMargin = 3;
 constexpr double kTypicalMargin = 4;
 constexpr double kCapUnits = 800;      // In units of ElementType::epsilon: 9.5e-5 for float.
 constexpr double kNarrowCapUnits = 4;  // Half and bfloat16 results are rounded from wider arithmetic.
-constexpr uint32_t kNarrowWidth = 2;
+constexpr uint32_t kHalfWidth = 2;
 
 void widen(FloatTolerance& tolerance, double envelope, double typical) {
   if (envelope <= 0) return;
@@ -52,7 +52,7 @@ void RoundingEnvelope::add(std::span<const std::byte> reference, std::span<const
 
 double granted_envelope(const ElementType& type, double spread) {
   if (spread <= 0) return 0;
-  double cap = (type.width == kNarrowWidth ? kNarrowCapUnits : kCapUnits) * type.epsilon();
+  double cap = (type.width == kHalfWidth ? kNarrowCapUnits : kCapUnits) * type.epsilon();
   return std::min(cap, kMargin * spread);
 }
 

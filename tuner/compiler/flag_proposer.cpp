@@ -39,7 +39,7 @@ FlagProposer::Pieces pieces_of(const Space& space, const Point& point) {
 }
 
 constexpr size_t kRecipesOfModels = 8;  ///< Recipes that a model's text gets, though another text is faster.
-constexpr size_t kInherited = 3;        ///< Recipes of an earlier base that are tried first on a new one.
+constexpr size_t kInheritedFlags = 3;   ///< Recipes of an earlier base that are tried first on a new one.
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void FlagProposer::begin(Base& base, const RunTrial& origin) {
     auto seen = other.searcher->told();
     std::erase_if(seen, [](auto& observation) { return !observation.ok; });
     std::sort(seen.begin(), seen.end(), [](auto& a, auto& b) { return a.cost < b.cost; });
-    for (size_t i = std::min(kInherited, seen.size()); i-- > 0;) base.first.push_back(seen[i].point);
+    for (size_t i = std::min(kInheritedFlags, seen.size()); i-- > 0;) base.first.push_back(seen[i].point);
   }
 }
 

@@ -11,9 +11,9 @@ namespace {
 using Access = KernelModel::Access;
 using Kind = KernelModel::Object::Kind;
 
-constexpr size_t kFewest = 4;      ///< Features that both must know to be compared.
-constexpr double kSteepness = 6;   ///< With a mean difference of 0.1 the similarity is 0.55, with 0.3 it is 0.17.
-constexpr int64_t kElsewhere = 7;  ///< Value of variables that are not looked at.
+constexpr size_t kFewestValues = 4;  ///< Features that both must know to be compared.
+constexpr double kSteepness = 6;     ///< With a mean difference of 0.1 the similarity is 0.55, with 0.3 it is 0.17.
+constexpr int64_t kElsewhere = 7;    ///< Value of variables that are not looked at.
 
 double share(size_t part, size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -119,7 +119,7 @@ double KernelFeatures::similarity(const KernelFeatures& other) const {
   for (auto& [name, value] : values)
     if (auto at = other.values.find(name); at != other.values.end())
       difference += std::abs(value - at->second), ++compared;
-  return compared < kFewest ? 0 : std::exp(-kSteepness * difference / static_cast<double>(compared));
+  return compared < kFewestValues ? 0 : std::exp(-kSteepness * difference / static_cast<double>(compared));
 }
 
 const MepInstance& heaviest(const Mep& mep) {

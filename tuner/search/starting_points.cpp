@@ -19,7 +19,7 @@ constexpr size_t kByChance = 256;  ///< Points beside them that tell the prior w
 /// Expected logarithms of cost: of a point that differs in everything, and of each rank among the proposed.
 constexpr double kFar = 1, kRank = 0.02;
 
-std::optional<double> number(const std::string& text) {
+std::optional<double> number_of(const std::string& text) {
   double value = 0;
   auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return code == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
@@ -29,7 +29,7 @@ std::optional<size_t> index_of(const Tunable& parameter, const Json& value) {
   const std::string spelled = value.is_string() ? value.get<std::string>() : compact(value);
   for (size_t i = 0; i < parameter.values.size(); ++i) {
     if (parameter.label(i) == spelled) return i;
-    auto here = number(parameter.label(i)), wanted = number(spelled);
+    auto here = number_of(parameter.label(i)), wanted = number_of(spelled);
     if (here && wanted && *here == *wanted) return i;
   }
   return std::nullopt;
@@ -75,16 +75,16 @@ Result<StartingPoints> StartingPoints::read(const Space& space, const std::strin
   if (!read.is_object() || list == read.end() || !list->is_array())
     return usage_error("the answer has no JSON object with a list 'configurations'");
   StartingPoints made;
-  size_t number = 0;
+  size_t number_of = 0;
   for (auto& configuration : *list) {
-    ++number;
+    ++number_of;
     auto point = point_of(space, configuration);
     std::string why = point.ok() ? "" : point.error().message;
     if (point.ok() && std::ranges::find(made.points, *point) != made.points.end()) why = "it repeats an earlier one";
     if (why.empty() && made.points.size() == kMostStartingPoints) break;
     if (why.empty()) made.points.push_back(*std::move(point));
     else if (made.rejected.size() < kMostRejected)
-      made.rejected.push_back("configuration " + std::to_string(number) + ": " + why);
+      made.rejected.push_back("configuration " + std::to_string(number_of) + ": " + why);
   }
   return made;
 }

@@ -8,7 +8,7 @@
 namespace kernelift::cli::mcp {
 namespace {
 
-constexpr size_t kShown = 100;  ///< Bytes of a client's words in an error.
+constexpr size_t kShownValue = 100;  ///< Bytes of a client's words in an error.
 
 const char* type_in_words(const std::string& type) {
   if (type == "string") return "a text";
@@ -51,7 +51,7 @@ Status fits_object(const Json& value, const Json& schema, const std::string& pla
     if (known == properties.end()) {
       std::string names;
       for (auto& property : properties.items()) names += (names.empty() ? "" : ", ") + property.key();
-      return usage_error(shown_line(at(key), kShown) + " is not known; " +
+      return usage_error(shown_line(at(key), kShownValue) + " is not known; " +
                          (names.empty() ? "nothing is expected here" : "known are " + names));
     }
     KERNELIFT_TRY(fits(one, *known, at(key)));
@@ -65,7 +65,7 @@ Status fits_object(const Json& value, const Json& schema, const std::string& pla
 }  // namespace
 
 Status fits(const Json& value, const Json& schema, const std::string& place) {
-  const std::string where = place.empty() ? "arguments" : shown_line(place, kShown);
+  const std::string where = place.empty() ? "arguments" : shown_line(place, kShownValue);
   const std::string type = schema.at("type");
   if (!has_type(value, type)) return usage_error(where + " is " + type_in_words(type) + ", not " + in_words(value));
   auto limit = [&](const char* name) { return schema.contains(name) ? &schema.at(name) : nullptr; };

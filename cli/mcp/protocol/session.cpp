@@ -11,7 +11,7 @@
 namespace kernelift::cli::mcp {
 namespace {
 
-constexpr size_t kShown = 200;  ///< Bytes of a client's words in an error.
+constexpr size_t kShownMessage = 200;  ///< Bytes of a client's words in an error.
 
 bool is_token(const Json& value) { return value.is_string() || value.is_number_integer(); }
 
@@ -95,7 +95,7 @@ void Session::request(const Message& message, bool in_batch, const RepliesPointe
   constexpr const char* kKnown[] = {"tools/list", "tools/call", "resources/list", "resources/templates/list",
                                     "resources/read"};
   if (std::ranges::find(kKnown, method) == std::end(kKnown))
-    return no(Code::NoMethod, "there is no method " + shown_line(method, kShown));
+    return no(Code::NoMethod, "there is no method " + shown_line(method, kShownMessage));
   if (!initialized()) return no(Code::InvalidRequest, "initialize comes first");
   if (method == "tools/call") return call_tool(message, replies);
   if (method == "resources/read") return read_resource(message, replies);
@@ -151,7 +151,7 @@ void Session::call_tool(const Message& message, const RepliesPointer& replies) {
     return refuse({Code::InvalidRequest, "a call with this id is not over yet", message.id}, replies);
   const auto tools = host_.tools();
   const auto tool = std::ranges::find(tools, name, &ToolDescription::name);
-  if (tool == tools.end()) return invalid("there is no tool " + shown_line(name, kShown));
+  if (tool == tools.end()) return invalid("there is no tool " + shown_line(name, kShownMessage));
   Json arguments = message.params.value("arguments", Json::object());
   if (!arguments.is_object()) return invalid("arguments is an object");
   Call::Progress progress;

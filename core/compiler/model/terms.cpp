@@ -16,7 +16,7 @@ namespace {
 using Object = KernelModel::Object;
 using Kind = TermValue::Kind;
 
-constexpr int kDeepest = 100;      ///< Nesting of values.
+constexpr int kDeepestTerm = 100;  ///< Nesting of values.
 constexpr int kLargestTerm = 200;  ///< Nodes.
 constexpr int kMostWords = 20;     ///< Nodes of what does not determine a value.
 
@@ -135,7 +135,7 @@ TermValue ValueReader::describe(llvm::Value* value, const llvm::Loop* scope, Des
     into.known = false;
     return TermValue::opaque(std::move(why));
   };
-  if (++into.nodes > kLargestTerm || depth_ > kDeepest) return unknown("a long computation");
+  if (++into.nodes > kLargestTerm || depth_ > kDeepestTerm) return unknown("a long computation");
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(value))
     return {.kind = Kind::Constant, .what = printed(*constant)};
   if (auto named = parameter(value)) return {.kind = Kind::Parameter, .what = *named->as_variable()};

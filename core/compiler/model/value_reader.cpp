@@ -23,7 +23,7 @@ namespace {
 using Op = Expression::Op;
 using Object = KernelModel::Object;
 
-constexpr int kDeepest = 100;  ///< Nesting of values.
+constexpr int kDeepestValue = 100;  ///< Nesting of values.
 constexpr unsigned kSharedSpace = 3;
 constexpr const char* kDynamicShared = "extern __shared__";
 constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
@@ -358,7 +358,7 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
     return term(value, scope);
   }
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!instruction || ++depth_ > kDeepest) {
+  if (!instruction || ++depth_ > kDeepestValue) {
     if (instruction) --depth_;
     return unknown_term("a value", 0);
   }
@@ -512,7 +512,7 @@ Expression ValueReader::compute_condition(llvm::Value* value, const llvm::Loop* 
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return number(constant->isZero() ? 0 : 1);
   if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(value)) return comparison(*compare, scope);
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!instruction || depth_ > kDeepest) return unknown_term("a condition", 0);
+  if (!instruction || depth_ > kDeepestValue) return unknown_term("a condition", 0);
   struct Nest {
     int& depth;
     explicit Nest(int& d) : depth(d) { ++depth; }

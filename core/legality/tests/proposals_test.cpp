@@ -24,7 +24,7 @@ Answer changed(const std::string& text, int before, int after, int block = 128) 
   return compare_memory({one, shape(launched ? before : block)}, {other, shape(launched ? after : block)}, names);
 }
 
-std::string kernel(const std::string& body, const std::string& before = "") {
+std::string proposed(const std::string& body, const std::string& before = "") {
   return before + "__global__ void k(float* x, const float* a, const int* at, int n, int m) {\n" + body + "\n}\n";
 }
 
@@ -35,7 +35,7 @@ const std::string kHeld = "int i = blockIdx.x * B + threadIdx.x;\n  if (i >= n) 
 TEST(ExtentsOfArrays, MayChangeIfEveryIndexFollowsThem) {
   for (auto* body : {"for (int j = 0; j < n; ++j) held[j & (V - 1)] = a[j];\n  x[i] = held[at[i] & (V - 1)];",
                      "for (int k = 0; k < V; ++k) held[k] = a[i];\n  x[i] = held[at[i] & (V - 1)];"})
-    EXPECT_EQ(changed(kernel(kHeld + body), 64, 32).kind, Kind::Proven) << body;
+    EXPECT_EQ(changed(proposed(kHeld + body), 64, 32).kind, Kind::Proven) << body;
 }
 
 TEST(ExtentsOfArrays, AreNotProvenToBeLargeEnoughForWhatDataFill) {
@@ -48,7 +48,7 @@ TEST(ExtentsOfArrays, AreNotProvenToBeLargeEnoughForWhatDataFill) {
         "held[at[i]] = a[i];\n  x[i] = held[at[i + 1]];",
         "for (int k = 0; k < n; ++k) held[k] = a[k];\n  x[i] = held[1];",
         "int k = 0;\n  while (k < V) { held[k] = a[k]; k += at[k] / V; }\n  x[i] = held[at[i]];"}) {
-    auto answer = changed(kernel(kHeld + body), 64, 32);
+    auto answer = changed(proposed(kHeld + body), 64, 32);
     EXPECT_TRUE(answer.kind == Kind::Refuted || answer.kind == Kind::NotKnown ||
                 (answer.premise && *answer.premise->evaluate({{"arg.a3", 50}}) == 0))
         << body << answer.why;
@@ -68,17 +68,18 @@ TEST(ChunkSizes, AreRightOnlyWhereTheyDivideIfElementsAreNotCompared) {
         "for (int b = 0; b < m / V; ++b)\n    for (int u = 0; u < V; ++u) sum += a[i * m + b * V + u];\n  x[i] = sum;",
         "const int parts = m / V;\n  for (int b = 0; b < parts; ++b)\n    for (int u = 0; u < V; ++u) sum += a[b * V + "
         "u];\n  x[i] = sum;"})
-    expect_only_where_it_divides(kernel(kRow + body), 8, 16, 24);
-  expect_only_where_it_divides(kernel("int first = (blockIdx.x * B + threadIdx.x) * V;\n  if (first >= n) return;\n  "
-                                      "for (int u = 0; u < V; ++u) x[first + u] = a[first + u];"),
+    expect_only_where_it_divides(proposed(kRow + body), 8, 16, 24);
+  expect_only_where_it_divides(proposed("int first = (blockIdx.x * B + threadIdx.x) * V;\n  if (first >= n) return;\n  "
+                                        "for (int u = 0; u < V; ++u) x[first + u] = a[first + u];"),
                                8, 16, 24);
   for (auto* parts : {"n / V", "(n + V - 1) / V"})
     expect_only_where_it_divides(
-        kernel("__shared__ float tile[V];\n  int i = blockIdx.x * V + threadIdx.x;\n  float sum = 0;\n  for (int t = "
-               "0; t < " +
-               std::string(parts) +
-               "; ++t) {\n    tile[threadIdx.x] = a[t * V + threadIdx.x];\n    __syncthreads();\n    for (int u = 0; u "
-               "< V; ++u) sum += tile[u];\n    __syncthreads();\n  }\n  if (i < n) x[i] = sum;"),
+        proposed(
+            "__shared__ float tile[V];\n  int i = blockIdx.x * V + threadIdx.x;\n  float sum = 0;\n  for (int t = "
+            "0; t < " +
+            std::string(parts) +
+            "; ++t) {\n    tile[threadIdx.x] = a[t * V + threadIdx.x];\n    __syncthreads();\n    for (int u = 0; u "
+            "< V; ++u) sum += tile[u];\n    __syncthreads();\n  }\n  if (i < n) x[i] = sum;"),
         64, 128, 192, 0);
 }
 
@@ -91,7 +92,7 @@ TEST(ChunkSizes, MayChangeIfEachElementIsCompared) {
                      "here = b * V + u;\n      if (here < m) sum += a[i * m + here];\n    }\n  x[i] = sum;",
                      "for (int k = 0; k < m; k += V) {\n    const int end = min(k + V, m);\n    for (int j = k; j < "
                      "end; ++j) sum += a[j];\n  }\n  x[i] = sum;"})
-    for (int other : {4, 16}) EXPECT_EQ(changed(kernel(kRow + body), 8, other).kind, Kind::Proven) << body;
+    for (int other : {4, 16}) EXPECT_EQ(changed(proposed(kRow + body), 8, other).kind, Kind::Proven) << body;
 }
 
 TEST(LargerBlocks, AreWrongWhereNoGuardKeepsThreadsInBounds) {
@@ -99,10 +100,10 @@ TEST(LargerBlocks, AreWrongWhereNoGuardKeepsThreadsInBounds) {
   for (auto* body : {"x[i + n] = x[i];", "if (a[i] > 0) x[i + n] = a[i];", "for (int k = 0; k < n; ++k) x[i] += k;",
                      "x[i + n] = 0;\n  if (i < n) x[i] = a[i];", "if (i < n) x[i] = a[i];\n  x[i + n] = 0;",
                      "if (i % 2 == 0) x[i] = 1;", "if (a[i] > 0 && i < n) x[i] = 1;"})
-    EXPECT_NE(changed(kernel(index + body), 128, 512, 0).kind, Kind::Proven) << body;
+    EXPECT_NE(changed(proposed(index + body), 128, 512, 0).kind, Kind::Proven) << body;
   for (auto* body :
        {"if (i < n) x[i] = 1;", "const int row = i / 8, all = n / 8;\n  if (row >= all) return;\n  x[i] = 1;"})
-    EXPECT_EQ(changed(kernel(index + body), 128, 512, 0).kind, Kind::Proven) << body;
+    EXPECT_EQ(changed(proposed(index + body), 128, 512, 0).kind, Kind::Proven) << body;
 }
 
 /// Blocks that do the work of two, and half as many of them: `k<<<(chunk + 127) / 128, 128>>>(x, first, chunk, total)`.

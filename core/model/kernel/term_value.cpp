@@ -47,7 +47,7 @@ constexpr std::array<std::pair<const char*, const char*>, 19> kInfix{{{"fcmp oeq
 constexpr std::array kConversions{"fpext", "fptrunc", "sext", "zext", "trunc", "sitofp", "uitofp", "fptosi", "fptoui"};
 
 template <class Words, class Value>
-const char* word_of(const Words& words, Value value) {
+const char* bits_of(const Words& words, Value value) {
   return std::ranges::find(words, value, [](auto& word) { return word.first; })->second;
 }
 
@@ -138,7 +138,7 @@ Expression spelled(const Expression& expression, const VariableNames& names) {
 }
 
 Json to_json(const MemoryObject& object) {
-  Json json{{"kind", word_of(kMemoryWords, object.kind)}, {"name", object.name}};
+  Json json{{"kind", bits_of(kMemoryWords, object.kind)}, {"name", object.name}};
   if (object.bytes) json["bytes"] = *object.bytes;
   if (!object.shown.empty()) json["shown"] = object.shown;
   if (object.own) json["own"] = true;
@@ -156,7 +156,7 @@ MemoryObject memory_object_from_json(const Json& json) {
 }
 
 Json to_json(const TermValue& value) {
-  Json json{{"kind", word_of(kValueWords, value.kind)}};
+  Json json{{"kind", bits_of(kValueWords, value.kind)}};
   if (!value.what.empty()) json["what"] = value.what;
   if (!value.detail.empty()) json["detail"] = value.detail;
   if (value.kind == Kind::Argument || value.kind == Kind::Element) json["argument"] = value.argument;

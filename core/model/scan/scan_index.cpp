@@ -14,10 +14,10 @@
 namespace kernelift {
 namespace {
 
-constexpr const char* kFormat = "kernelift-scan";
-constexpr int kOldestReader = 1;  ///< Version 2 added the checksum, which version 1 ignores.
-constexpr int kFirstWithChecksum = 2;
-constexpr const char* kAgain = "run kernelift scan again";
+constexpr const char* kScanFormat = "kernelift-scan";
+constexpr int kOldestScanReader = 1;  ///< Version 2 added the checksum, which version 1 ignores.
+constexpr int kFirstScanWithChecksum = 2;
+constexpr const char* kScanAgain = "run kernelift scan again";
 
 using Words = std::vector<std::string>;
 
@@ -108,7 +108,7 @@ static Json to_json(const ScannedUnit& unit) {
 }
 
 Json to_json(const ScanIndex& index) {
-  Json document = artefact(kFormat, kScanVersion, kOldestReader);
+  Json document = artefact(kScanFormat, kScanVersion, kOldestScanReader);
   document["root"] = index.root;
   document["language"] = index.language, document["database"] = index.database;
   document["units"] = list_to_json(index.units);
@@ -122,7 +122,7 @@ Json to_json(const ScanIndex& index) {
 }
 
 Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& where) {
-  KERNELIFT_TRY(check_artefact(document, kFormat, kScanVersion, where));
+  KERNELIFT_TRY(check_artefact(document, kScanFormat, kScanVersion, where));
   return reading(where, [&] {
     ScanIndex index;
     index.root = document.at("root"), index.language = document.at("language"),
@@ -148,7 +148,7 @@ bool LaunchSite::uses(const std::string& name) const {
 }
 
 Result<ScanIndex> ScanIndex::read(const std::filesystem::path& file) {
-  KERNELIFT_ASSIGN(Json document, read_artefact(file, kFormat, kScanVersion, kFirstWithChecksum, kAgain));
+  KERNELIFT_ASSIGN(Json document, read_artefact(file, kScanFormat, kScanVersion, kFirstScanWithChecksum, kScanAgain));
   return scan_index_from_json(document, file.string());
 }
 

@@ -15,7 +15,7 @@ Json to_json(const std::optional<Expression> (&axes)[3]) {
   return {to_json(axes[0]), to_json(axes[1]), to_json(axes[2])};
 }
 
-std::optional<Expression> expression_from_json(const Json& from) {
+std::optional<Expression> optional_expression_from_json(const Json& from) {
   auto text = from.get<std::string>();
   if (text.empty()) return std::nullopt;
   auto parsed = Expression::parse(text);
@@ -84,10 +84,10 @@ LaunchSite launch_from_json(const Json& from) {
   site.range = range_from_json(from.at("range")), site.grid_range = range_from_json(from.at("grid_range"));
   site.block_range = range_from_json(from.at("block_range")),
   site.shared_range = range_from_json(from.at("shared_range"));
-  site.enclosing = from.at("enclosing"), site.shared = expression_from_json(from.at("shared"));
+  site.enclosing = from.at("enclosing"), site.shared = optional_expression_from_json(from.at("shared"));
   for (int axis = 0; axis < 3; ++axis)
-    site.grid[axis] = expression_from_json(from.at("grid").at(axis)),
-    site.block[axis] = expression_from_json(from.at("block").at(axis));
+    site.grid[axis] = optional_expression_from_json(from.at("grid").at(axis)),
+    site.block[axis] = optional_expression_from_json(from.at("block").at(axis));
   site.grid_form = from.value("grid_form", ""), site.block_form = from.value("block_form", "");
   site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
   site.one_memory = from.value("one_memory", Json::array()).get<std::vector<std::pair<size_t, size_t>>>();

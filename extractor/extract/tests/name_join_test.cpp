@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSource = R"(
+constexpr const char* kJoined = R"(
 static __global__ void static_kernel(int* p) { *p = 1; }
 extern "C" __global__ void c_kernel(int* p) { *p = 1; }
 extern "C" { static __global__ void static_c_kernel(int* p) { *p = 2; } }
@@ -95,7 +95,7 @@ class NameJoinTest : public ::testing::Test {
     auto folder = TemporaryFolder::create("kernelift-names");
     ASSERT_TRUE(folder.ok());
     std::string source = folder->path() / "a-unit.cu", image = folder->path() / "a.cubin";
-    ASSERT_TRUE(write_atomically(source, std::string_view(kSource)).ok());
+    ASSERT_TRUE(write_atomically(source, std::string_view(kJoined)).ok());
     std::string bin = *toolkit / "bin";
     for (bool relocatable : {false, true}) {
       auto run = [](std::vector<std::string> command) {
@@ -138,7 +138,7 @@ class NameJoinTest : public ::testing::Test {
     FrontendOptions options;
     options.file_name = "a-unit.cu", options.flags = {"-std=c++17", "-w", "-cuid=0123456789abcdef"};
     if (relocatable) options.flags.push_back("-fgpu-rdc");
-    auto compiled = compile_to_device_ir(context, kSource, options);
+    auto compiled = compile_to_device_ir(context, kJoined, options);
     EXPECT_TRUE(compiled.ok()) << compiled.error().message;
     Names names;
     if (!compiled.ok()) return names;

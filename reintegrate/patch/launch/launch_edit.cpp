@@ -32,7 +32,7 @@ std::string without_brackets(std::string_view text) {
   return rest;
 }
 
-std::string place(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
+std::string place_of(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
 
 class LaunchEditor {
  public:
@@ -59,10 +59,10 @@ class LaunchEditor {
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
     if (!site_.spells_geometry())
-      return refused("the launch at " + place(site_) +
+      return refused("the launch at " + place_of(site_) +
                      " is written by a macro: its geometry cannot be changed in place");
     if (site_.kernels.size() > 1 && !one_template_)
-      return refused("the launch at " + place(site_) + " serves " + std::to_string(site_.kernels.size()) +
+      return refused("the launch at " + place_of(site_) + " serves " + std::to_string(site_.kernels.size()) +
                      " kernels: changing its geometry for one would break the others");
     if (grid) KERNELIFT_TRY(rewrite(Piece::Grid));
     if (block) KERNELIFT_TRY(rewrite(Piece::Block));
@@ -117,7 +117,7 @@ class LaunchEditor {
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       if (!same && !size && !changed_.empty())
-        return refused("the " + std::string(name(piece)) + " of the launch at " + place(site_) +
+        return refused("the " + std::string(name(piece)) + " of the launch at " + place_of(site_) +
                        " would have to change along " + kAxis[axis] + ", and it is not known whether it follows '" +
                        changed_.begin()->first + "' by itself");
       needed |= !same;
@@ -170,7 +170,7 @@ class LaunchEditor {
   /// For an axis that the source computes from a knob set by the patch. If the expression has no other variable, its
   /// new value is known and must be the verified one. Otherwise the remaining factor must still be written; true if so.
   Result<bool> needs_more(Piece piece, int axis, const Expression& size) {
-    const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
+    const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place_of(site_);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
     if (auto value = size.evaluate(knobs); value.ok()) {
@@ -210,7 +210,7 @@ class LaunchEditor {
 
   Status rewrite(Piece piece) {
     const SourceRange& where = range(piece);
-    std::string what = "the " + std::string(name(piece)) + " of the launch at " + place(site_);
+    std::string what = "the " + std::string(name(piece)) + " of the launch at " + place_of(site_);
     if (where.begin >= where.end || where.file != site_.range.file)
       return refused(what + " is not written at the launch: it cannot be changed in place");
     if (where.end > source_.size() || !looks_like_argument(where))
@@ -235,7 +235,7 @@ class LaunchEditor {
 
   /// `k<<<…` becomes `(guard ? k_tuned : k)<<<…`.
   Status choose_kernel() {
-    const std::string what = "the launch at " + place(site_);
+    const std::string what = "the launch at " + place_of(site_);
     const SourceRange& where = site_.kernel_range;
     const size_t begin = where.begin;
     if (site_.kernels.size() > 1) return refused(what + " serves " + std::to_string(site_.kernels.size()) + " kernels");
@@ -395,11 +395,11 @@ class LaunchEditor {
       for (int other = 0; grows && other < 3; ++other)
         if ((other == axis ? relative : !block_changes_[other]) &&
             !following_.contains(variable(Piece::Block, other)) && !own_size(other))
-          return refused("the block of the launch at " + place(site_) + " would change along " + kAxis[axis] +
+          return refused("the block of the launch at " + place_of(site_) + " would change along " + kAxis[axis] +
                          ", and its size along " + kAxis[other] +
                          " is not known before the program runs: it may exceed 1024 threads");
       if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreadsPerBlock)
-        return refused("the block of the launch at " + place(site_) + " would have " + std::to_string(threads) +
+        return refused("the block of the launch at " + place_of(site_) + " would have " + std::to_string(threads) +
                        " threads, which is more than 1024: this launch's block has another size than the recorded one");
     }
     return done();
@@ -476,10 +476,10 @@ class LaunchEditor {
       if (part.empty()) continue;
       int then = count(before, part), now = count(after, part);
       if (now != then && has_effects(part))
-        return refused("the launch at " + place(site_) + " would evaluate '" + part + "', which has side effects, " +
+        return refused("the launch at " + place_of(site_) + " would evaluate '" + part + "', which has side effects, " +
                        (now > then ? "more than once" : "no longer"));
       if (now > then && calls_something(part))
-        result_.notes.push_back("The launch at " + place(site_) + " now evaluates '" + part + "' more than once.");
+        result_.notes.push_back("The launch at " + place_of(site_) + " now evaluates '" + part + "' more than once.");
     }
     return done();
   }
@@ -501,7 +501,7 @@ class LaunchEditor {
     const size_t limit = line_limit(source);
     if (before.size() + both.size() + after.size() <= limit) return;
     grid->text = broken_at_commas(both, before, after, limit);
-    grid->end = block->end, grid->what = "the size of the launch at " + place(site_);
+    grid->end = block->end, grid->what = "the size of the launch at " + place_of(site_);
     result_.edits.erase(block);
   }
 

@@ -12,7 +12,7 @@ namespace kernelift::sandbox {
 namespace {
 
 /// Of the search's time, for candidates that are refused by the derived tolerance though they may be the fastest.
-constexpr double kShareOfLength = 0.25;
+constexpr double kShareOfDeviceLength = 0.25;
 
 /// Candidates at a time whose formula is asked for, in turn; and for how long each.
 constexpr size_t kMostPutOff = 24;
@@ -119,7 +119,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   RunnerSettings checking = runner_settings(options_);
   checking.era = era_.now();
   processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, checking, baseline_);
-  length_judgement_.emplace(options_.tolerance.value_or(mep_.tolerance), kShareOfLength);
+  length_judgement_.emplace(options_.tolerance.value_or(mep_.tolerance), kShareOfDeviceLength);
   add_roundings(mep_, baseline_, true);
   size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source, options_.size_seed);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),

@@ -4,11 +4,7 @@
 #include <algorithm>
 
 namespace kernelift::sandbox {
-namespace {
-
-double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
-
-}  // namespace
+namespace {}  // namespace
 
 std::string Calibration::left_out(const RunFailure& failure, size_t instance) const {
   // Only recorded memory is mapped: the kernel may have accessed memory that was not recorded.

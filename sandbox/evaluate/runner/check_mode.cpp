@@ -25,8 +25,6 @@ Outcome outcome_of(const AccessFinding& finding) {
   }
 }
 
-double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
-
 std::string in_seconds(double seconds) { return std::to_string(std::lround(seconds)) + " s"; }
 
 }  // namespace

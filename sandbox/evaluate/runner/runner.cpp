@@ -8,8 +8,6 @@
 namespace kernelift::sandbox {
 namespace {
 
-double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
-
 /// Keeps the lower speedup of two measurements per instance, with the union of their intervals.
 void keep_weaker(Verdict& verdict, const Verdict& second) {
   for (size_t i = 0; i < std::min(verdict.timings.size(), second.timings.size()); ++i) {

@@ -11,7 +11,7 @@
 namespace kernelift::sandbox {
 namespace {
 
-EvaluatorOptions quickly() {
+EvaluatorOptions quick_options() {
   EvaluatorOptions options;
   options.few_candidates = true;
   options.most_rounds = 8;
@@ -28,7 +28,7 @@ class CheatingTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     fixture_ = new MepFixture(scale_mep(1'000'000));
-    auto made = make_evaluator(fixture_->mep, fixture_->path(), quickly());
+    auto made = make_evaluator(fixture_->mep, fixture_->path(), quick_options());
     ASSERT_TRUE(made.ok()) << made.error().message;
     evaluator_ = made->release();
   }
@@ -156,7 +156,7 @@ TEST(PerturbedInputs, AreDroppedWhereTheOriginalItselfDoesNotSurviveThem) {
   fixture.add_buffer(instance, "in", "float", kTestArena, in, in);
   fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), before, after);
   fixture.add_argument(instance, 512, "n");
-  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto made = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(made.ok()) << made.error().message;
   Candidate candidate;
   candidate.source =
@@ -183,7 +183,7 @@ TEST(PerturbedInputs, HaveValuesWhereAnArrayOfZerosWasRecorded) {
   fixture.add_buffer(instance, "in", "float", kTestArena, zeros, zeros);
   fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), zeros, zeros);
   fixture.add_argument(instance, 512, "n");
-  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto made = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(made.ok()) << made.error().message;
   Candidate right, neighbours;
   right.source = head + "out[i] = in[i] + in[i];\n}\n";
@@ -215,7 +215,7 @@ TEST(Structs, AreComparedFieldByField) {
   fixture.add_buffer(instance, "all", "{float@0,float@4,int@8}12", kTestArena, before, after);
   fixture.add_argument(instance, 4096, "n");
   fixture.add_argument(instance, 0.01f, "dt");
-  auto made = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto made = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(made.ok()) << made.error().message;
   auto evaluate = [&](const std::string& body) {
     Candidate candidate;
@@ -245,7 +245,7 @@ MepFixture launched_twice() {
 
 TEST(Cheating, DoingNothingWhereTheAnswerLiesAlreadyIsFoundOut) {
   MepFixture fixture = launched_twice();
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   Candidate lazy;
   lazy.source =
@@ -267,7 +267,7 @@ TEST(Cheating, IsRuledOutWhereNoRecordedLaunchChangesAnything) {
       "_Z7shortenPi", "shorten(int*)");
   MepInstance& instance = fixture.add_instance("a", 1, 1);
   fixture.add_buffer(instance, "path", "int", kTestArena, std::vector<int>{1, 5, 7}, std::vector<int>{1, 5, 7});
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_FALSE(evaluator.ok());
   EXPECT_EQ(evaluator.error().exit, Exit::Refused);
   EXPECT_NE(evaluator.error().message.find("no recorded launch of shorten(int*) changes anything in memory"),
@@ -315,7 +315,7 @@ Candidate both_candidate(const std::string& statements) {
 
 TEST(Cheating, IsFoundOutWhereAllThatWasRecordedLeavesWhatLayThere) {
   MepFixture fixture = both_mep(false);
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(evaluator.ok()) << "it is known to write both: " << evaluator.error().message;
   Verdict nothing = std::get<Verdict>((*evaluator)->submit(both_candidate("")).get());
   EXPECT_EQ(nothing.outcome, Outcome::Wrong) << nothing.text();
@@ -333,7 +333,7 @@ TEST(Cheating, IsFoundOutWhereAllThatWasRecordedLeavesWhatLayThere) {
 
 TEST(Cheating, IsFoundOutInTheOutputThatDidNotChangeBesideOneThatDid) {
   MepFixture fixture = both_mep(true);
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   Verdict half = std::get<Verdict>((*evaluator)->submit(both_candidate("  a[i] = in[i] * weights[i];\n")).get());
   EXPECT_EQ(half.outcome, Outcome::Wrong) << half.text();
@@ -351,7 +351,7 @@ TEST(Cheating, IsFoundOutWhereLittleOfALargeBufferIsWritten) {
   for (int i = 0; i < kWritten; ++i) after[i * kApart] = 7;
   MepInstance& instance = fixture.add_instance("a", 1, kWritten);
   fixture.add_buffer(instance, "all", "unsigned char", kTestArena, before, after);
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   auto verdict = [&](const std::string& statement) {
     Candidate candidate;
@@ -381,7 +381,7 @@ TEST(Cheating, AHonestRewriteThatRoundsOtherwisePassesWhereTheAnswerLiesAlready)
     fixture.add_argument(instance, int(in.size()), "n");
     fixture.add_argument(instance, factor, "factor");
   }
-  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quickly());
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), quick_options());
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   Candidate backwards;
   backwards.source =

@@ -14,7 +14,7 @@ using Found = FieldEquality::Found;
 
 constexpr int kRows = 256, kTerms = 64;
 
-std::string sums(const std::string& body) {
+std::string sums_of(const std::string& body) {
   return "__global__ void sums(const float* in, float* out, int n) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
          "  const float* row = in + i * 64;\n" +
@@ -23,7 +23,7 @@ std::string sums(const std::string& body) {
 const std::string kInOrder = "  float s = 0; for (int j = 0; j < 64; ++j) s += row[j]; out[i] = s;";
 
 /// out[i] is the sum of row i of in, whose last element is tiny; or `answer` of what the sum is.
-MepFixture sums_mep(const std::string& source = sums(kInOrder), float (*answer)(float) = nullptr) {
+MepFixture sums_of_rows(const std::string& source = sums_of(kInOrder), float (*answer)(float) = nullptr) {
   MepFixture fixture(source, "_Z4sumsPKfPfi", "sums(float const*, float*, int)");
   std::vector<float> in(kRows * kTerms), before(kRows, -1), after(kRows, 0);
   for (size_t i = 0; i < in.size(); ++i) {
@@ -51,14 +51,14 @@ Verdict confirmed(const MepFixture& fixture, const std::string& source) {
 
 TEST(FieldComparison, SaysOfAKernelAloneWhetherItsFormulaCanBeCompared) {
   auto formula = [](const MepFixture& fixture) { return *formula_of(fixture.mep, fixture.path()); };
-  const FieldEquality settled = formula(sums_mep());
+  const FieldEquality settled = formula(sums_of_rows());
   EXPECT_EQ(settled.found, Found::Equal) << settled.why;
   EXPECT_EQ(settled.decided, "");
-  const FieldEquality decides = formula(
-      sums_mep(sums("  float s = 0; for (int j = 0; j < 64; ++j) if (row[j] < 100.0f) s += row[j]; out[i] = s;")));
+  const FieldEquality decides = formula(sums_of_rows(
+      sums_of("  float s = 0; for (int j = 0; j < 64; ++j) if (row[j] < 100.0f) s += row[j]; out[i] = s;")));
   EXPECT_EQ(decides.found, Found::Equal) << decides.why;
   EXPECT_THAT(decides.decided, HasSubstr("the comparison at kernel.cu:4"));
-  const FieldEquality none = formula(sums_mep(sums("  ((int*)out)[i] = ((const int*)in)[i];")));
+  const FieldEquality none = formula(sums_of_rows(sums_of("  ((int*)out)[i] = ((const int*)in)[i];")));
   EXPECT_EQ(none.found, Found::NotRun);
   EXPECT_EQ(none.why, "it has no floating-point arithmetic");
   EXPECT_FALSE(formula_of(Mep{}, "nowhere").ok());
@@ -66,8 +66,8 @@ TEST(FieldComparison, SaysOfAKernelAloneWhetherItsFormulaCanBeCompared) {
 
 TEST(FieldComparison, AFinalistThatSumsInAnotherOrderComputesTheSameFormula) {
   const Verdict verdict =
-      confirmed(sums_mep(), sums("  float a = 0, b = 0; for (int j = 0; j < 64; j += 2) a += row[j], "
-                                 "b += row[j + 1]; out[i] = a + b;"));
+      confirmed(sums_of_rows(), sums_of("  float a = 0, b = 0; for (int j = 0; j < 64; j += 2) a += row[j], "
+                                        "b += row[j + 1]; out[i] = a + b;"));
   EXPECT_TRUE(verdict.ok()) << verdict.text();
   ASSERT_TRUE(verdict.field);
   EXPECT_EQ(verdict.field->text(), "the same formula as the original's; probability of error at most 2^-29");
@@ -79,7 +79,7 @@ TEST(FieldComparison, AFinalistThatSumsInAnotherOrderComputesTheSameFormula) {
 
 TEST(FieldComparison, ALostTermIsFoundHoweverSmallItIs) {
   const Verdict verdict =
-      confirmed(sums_mep(), sums("  float s = 0; for (int j = 0; j < 63; ++j) s += row[j]; out[i] = s;"));
+      confirmed(sums_of_rows(), sums_of("  float s = 0; for (int j = 0; j < 63; ++j) s += row[j]; out[i] = s;"));
   EXPECT_EQ(verdict.outcome, Outcome::Wrong);
   EXPECT_EQ(verdict.stage, Stage::Verify);
 }
@@ -87,7 +87,7 @@ TEST(FieldComparison, ALostTermIsFoundHoweverSmallItIs) {
 TEST(FieldComparison, ALostTermThatNoInputShowsIsFound) {
   // Every perturbed input keeps the factor that makes the term nothing.
   const std::string whole = "  float s = 0; for (int j = 0; j < 64; ++j) s += row[j]; out[i] = s + 1e-30f * row[5];";
-  const Verdict verdict = confirmed(sums_mep(sums(whole)), sums(kInOrder));
+  const Verdict verdict = confirmed(sums_of_rows(sums_of(whole)), sums_of(kInOrder));
   EXPECT_EQ(verdict.outcome, Outcome::Wrong);
   EXPECT_EQ(verdict.detail, "another formula than the original's: out[0] is another number");
   EXPECT_EQ(verdict.timings.size(), 0u);
@@ -95,13 +95,13 @@ TEST(FieldComparison, ALostTermThatNoInputShowsIsFound) {
 
 TEST(FieldComparison, AComparisonIsNamedAndItsOutcomeFollowed) {
   auto kernel = [](const std::string& condition) {
-    return sums("  float s = 0; for (int j = 0; j < 64; ++j) if (" + condition + ") s += row[j]; out[i] = s;");
+    return sums_of("  float s = 0; for (int j = 0; j < 64; ++j) if (" + condition + ") s += row[j]; out[i] = s;");
   };
-  const Verdict same = confirmed(sums_mep(), kernel("row[j] > -1.0f"));
+  const Verdict same = confirmed(sums_of_rows(), kernel("row[j] > -1.0f"));
   EXPECT_TRUE(same.ok()) << same.text();
   ASSERT_TRUE(same.field);
   EXPECT_EQ(same.field->decided, "the comparison at kernel.cu:4");
-  const Verdict other = confirmed(sums_mep(), kernel("row[j] > 0.01f"));
+  const Verdict other = confirmed(sums_of_rows(), kernel("row[j] > 0.01f"));
   EXPECT_TRUE(other.ok()) << other.text();
   ASSERT_TRUE(other.field);
   EXPECT_EQ(other.field->text(),
@@ -110,9 +110,9 @@ TEST(FieldComparison, AComparisonIsNamedAndItsOutcomeFollowed) {
 
 TEST(FieldComparison, ConstantsThatAreRoundedOtherwiseAreNoOtherFormula) {
   const Verdict verdict =
-      confirmed(sums_mep(sums("  float s = 0; for (int j = 0; j < 64; ++j) s += row[j]; out[i] = s / 3.0f;"),
-                         [](float sum) { return sum / 3.0f; }),
-                sums("  float s = 0; for (int j = 0; j < 64; ++j) s += row[j]; out[i] = s * (1.0f / 3.0f);"));
+      confirmed(sums_of_rows(sums_of("  float s = 0; for (int j = 0; j < 64; ++j) s += row[j]; out[i] = s / 3.0f;"),
+                             [](float sum) { return sum / 3.0f; }),
+                sums_of("  float s = 0; for (int j = 0; j < 64; ++j) s += row[j]; out[i] = s * (1.0f / 3.0f);"));
   ASSERT_TRUE(verdict.field) << verdict.text();
   EXPECT_TRUE(verdict.field->constants_rounded);
   EXPECT_THAT(verdict.field->text(), HasSubstr("but for the rounding of constants"));

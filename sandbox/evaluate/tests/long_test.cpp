@@ -89,7 +89,7 @@ TEST(LongKernel, IsRunOnceWhereNothingButTheOriginalIsAskedAbout) {
 }
 
 /// Sums of products, `again` times over; exact, since all of them are small whole numbers.
-std::string sums(const std::string& again) {
+std::string long_sums(const std::string& again) {
   return "__global__ void sums(const float* in, float* out, int n, int times) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
          "  float sum = 0;\n"
@@ -103,7 +103,7 @@ std::string sums(const std::string& again) {
 }
 
 /// As often as about 0.6 s take on this machine.
-MepFixture sums_mep() {
+MepFixture long_sums_mep() {
   constexpr int kCount = 1024, kSample = 20;
   std::vector<float> in(kCount), out(kCount);
   for (int i = 0; i < kCount; ++i) in[i] = static_cast<float>(i * 7 % 5 - 2);
@@ -115,7 +115,7 @@ MepFixture sums_mep() {
       out[i] = sum;
     }
   const double once = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / kSample;
-  MepFixture fixture(sums("times"), "_Z4sumsPKfPfii", "sums(float const*, float*, int, int)");
+  MepFixture fixture(long_sums("times"), "_Z4sumsPKfPfii", "sums(float const*, float*, int, int)");
   MepInstance& instance = fixture.add_instance("only", kCount / 64, 64);
   fixture.add_buffer(instance, "in", "float", kTestArena, in, in, true);
   fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), std::vector<float>(kCount, -1), out);
@@ -125,7 +125,7 @@ MepFixture sums_mep() {
 }
 
 TEST(LongKernel, IsJudgedByFewLaunchesWhereTheDifferenceIsLarge) {
-  MepFixture fixture = sums_mep();
+  MepFixture fixture = long_sums_mep();
   EvaluatorOptions options;
   options.few_candidates = true;
   options.begun = std::chrono::steady_clock::now(), options.deadline = *options.begun + std::chrono::minutes(2);
@@ -140,7 +140,7 @@ TEST(LongKernel, IsJudgedByFewLaunchesWhereTheDifferenceIsLarge) {
   EXPECT_LT(cost.own, cost.each);
   auto judged = [&](const std::string& again) {
     Candidate candidate;
-    candidate.source = sums(again);
+    candidate.source = long_sums(again);
     return (*evaluator)->submit(candidate).get();
   };
   const Verdict once = std::get<Verdict>(judged("1"));
@@ -156,7 +156,7 @@ TEST(LongKernel, IsJudgedByFewLaunchesWhereTheDifferenceIsLarge) {
   ASSERT_TRUE(original && std::get<Verdict>(*original).ok());
 
   Candidate candidate;
-  candidate.source = sums("1");
+  candidate.source = long_sums("1");
   const auto confirmed = (*evaluator)->confirm_by(candidate, *options.deadline);
   ASSERT_TRUE(confirmed);
   const Verdict& verdict = std::get<Verdict>(*confirmed);

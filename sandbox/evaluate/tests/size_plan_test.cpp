@@ -22,7 +22,7 @@ void pass(MepInstance& instance, T value) {
   instance.parameters.push_back({static_cast<uint32_t>(offset), sizeof(T)});
 }
 
-LaunchSite site(const char* grid_x, const char* grid_y, std::vector<std::string> arguments) {
+LaunchSite site_of(const char* grid_x, const char* grid_y, std::vector<std::string> arguments) {
   LaunchSite site;
   site.grid[0] = expression_of(grid_x), site.grid[1] = expression_of(grid_y), site.grid[2] = "1"_e;
   site.block[0] = "B"_e, site.block[1] = "1"_e, site.block[2] = "1"_e;
@@ -36,7 +36,7 @@ Mep one_size() {
   mep.kernel_name = "k";
   mep.parameters = {
       {"x", "float *", "float", false, ""}, {"size", "int", "", false, "int"}, {"half", "long", "", false, "long"}};
-  mep.launches = {site("(n + B - 1) / B", "1", {"x", "n", "n / 2"})};
+  mep.launches = {site_of("(n + B - 1) / B", "1", {"x", "n", "n / 2"})};
   MepInstance& instance = mep.instances.emplace_back();
   instance.id = "a", instance.geometry = {{32, 1, 1}, {128, 1, 1}, 0, false};
   pass<uint64_t>(instance, 0x1000), pass<int>(instance, 4096), pass<int64_t>(instance, 2048);
@@ -47,7 +47,7 @@ Mep one_size() {
 Mep two_sizes() {
   Mep mep;
   mep.parameters = {{"w", "int", "", false, "int"}, {"h", "int", "", false, "int"}};
-  mep.launches = {site("(w + B - 1) / B", "h", {"w", "h"})};
+  mep.launches = {site_of("(w + B - 1) / B", "h", {"w", "h"})};
   MepInstance& instance = mep.instances.emplace_back();
   instance.id = "a", instance.geometry = {{4, 60, 1}, {32, 1, 1}, 0, false};
   pass<int>(instance, 100), pass<int>(instance, 60);
@@ -93,10 +93,10 @@ TEST(SizePlan, ASizeOfZeroThatTheHostDoesNotLaunchIsLeftOut) {
   const Candidate candidate;
   EXPECT_THAT(values_of(plan_sizes(one_size(), {candidate}), "size"), Not(Contains(0)));
   Mep whole = one_size();
-  whole.launches = {site("n / B", "1", {"x", "n", "n / 2"})};
+  whole.launches = {site_of("n / B", "1", {"x", "n", "n / 2"})};
   for (int64_t size : values_of(plan_sizes(whole, {candidate}), "size")) EXPECT_GE(size, 128);
   Mep always = one_size();
-  always.launches = {site("32", "1", {"x", "n", "n / 2"})};
+  always.launches = {site_of("32", "1", {"x", "n", "n / 2"})};
   EXPECT_THAT(values_of(plan_sizes(always, {candidate, {1}}), "size"), Contains(0));
 }
 
@@ -146,7 +146,7 @@ TEST(SizePlan, LargerSizesGrowTheMemoryThatPointersLeadTo) {
 
 TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {
   Mep mep = one_size();
-  mep.launches = {site("32", "1", {"x", "n", "n / 2"})};
+  mep.launches = {site_of("32", "1", {"x", "n", "n / 2"})};
   const Candidate candidate;
   const SizePlan without = plan_sizes(mep, {candidate});
   EXPECT_THAT(without.launches, IsEmpty());
@@ -165,7 +165,7 @@ TEST(SizePlan, SizesForWhichThePremiseDoesNotHoldAreCountedAndLeftOut) {
 TEST(SizePlan, AGridOfConstantsStaysWhereTheKernelsArgumentChanges) {
   const Candidate candidate;
   Mep mep = one_size();
-  mep.launches = {site("ceil_div(SIZE, B)", "1", {"x", "n", "n / 2"})};
+  mep.launches = {site_of("ceil_div(SIZE, B)", "1", {"x", "n", "n / 2"})};
   EXPECT_THAT(plan_sizes(mep, {candidate, {1}}).launches, IsEmpty());
   mep.constants = {{"SIZE", 4096}, {"B", 128}};
   const SizePlan plan = plan_sizes(mep, {candidate, {1}});
@@ -177,7 +177,8 @@ TEST(SizePlan, ASizeThatIsPassedAsAProductIsVariedAsAWhole) {
   // k<<<(rows * columns + threads - 1) / threads, threads>>>(x, rows * columns, rows * columns / 2)
   const Candidate candidate;
   Mep mep = one_size();
-  mep.launches = {site("(rows * columns + threads - 1) / threads", "1", {"x", "rows * columns", "rows * columns / 2"})};
+  mep.launches = {
+      site_of("(rows * columns + threads - 1) / threads", "1", {"x", "rows * columns", "rows * columns / 2"})};
   mep.launches[0].block[0] = "threads"_e;
   const SizePlan plan = plan_sizes(mep, {candidate});
   EXPECT_THAT(values_of(plan, "size"), Contains(4095));
@@ -192,12 +193,12 @@ TEST(SizePlan, ASizeThatIsPassedAsAProductIsVariedAsAWhole) {
 TEST(SizePlan, AGridThatIsNotKnownLeavesTheRecordedSizes) {
   const Candidate candidate;
   Mep mep = one_size();
-  mep.launches = {site("blocks", "1", {"x", "n", "n / 2"})};
+  mep.launches = {site_of("blocks", "1", {"x", "n", "n / 2"})};
   SizePlan plan = plan_sizes(mep, {candidate});
   EXPECT_THAT(plan.launches, IsEmpty());
   EXPECT_EQ(plan.left_out, "how many blocks it is launched with at other sizes is not known");
   // A site that launches another number of blocks than was recorded is another one.
-  mep.launches = {site("(n + B - 1) / B + 1", "1", {"x", "n", "n / 2"})};
+  mep.launches = {site_of("(n + B - 1) / B + 1", "1", {"x", "n", "n / 2"})};
   EXPECT_THAT(plan_sizes(mep, {candidate}).launches, IsEmpty());
   mep.launches.clear();
   EXPECT_EQ(plan_sizes(mep, {candidate}).left_out, "the application's launch sites are not known");

@@ -35,7 +35,7 @@ const std::string kDiff =
 const std::string kGuardedHead =
     "__global__ void diff(const float* x, float* out, int n) {\n"
     "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n";
-const std::string kGuarded = kGuardedHead + "  if (i < n) out[i] = i == n - 1 ? 0.0f : x[i + 1] - x[i];\n}\n";
+const std::string kGuardedDiff = kGuardedHead + "  if (i < n) out[i] = i == n - 1 ? 0.0f : x[i + 1] - x[i];\n}\n";
 
 /// Differences of neighbours, in one allocation as an application would have it: x, then out.
 MepFixture diff_mep(const std::string& source, int n = 4096) {
@@ -124,8 +124,8 @@ TEST_F(SizeRunsTest, SizesAtWhichTheOriginalRacesAreDroppedAndCounted) {
 }
 
 TEST_F(SizeRunsTest, ARightCandidateWithAnotherBlockIsRightAtAllSizes) {
-  start(diff_mep(kGuarded));
-  Verdict verdict = judge(with_block(kGuarded, 1024));
+  start(diff_mep(kGuardedDiff));
+  Verdict verdict = judge(with_block(kGuardedDiff, 1024));
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   ASSERT_TRUE(verdict.sizes_run);
   EXPECT_EQ(verdict.sizes_run->dropped.size(), 0u) << verdict.sizes_run->text();
@@ -134,7 +134,7 @@ TEST_F(SizeRunsTest, ARightCandidateWithAnotherBlockIsRightAtAllSizes) {
 }
 
 TEST_F(SizeRunsTest, ATailThatIsDroppedIsFound) {
-  start(diff_mep(kGuarded));
+  start(diff_mep(kGuardedDiff));
   // Four elements for each thread, and none of the last that are fewer.
   Candidate candidate;
   candidate.source = kGuardedHead +
@@ -147,7 +147,7 @@ TEST_F(SizeRunsTest, ATailThatIsDroppedIsFound) {
 }
 
 TEST_F(SizeRunsTest, WhatIsOnlyWrongAboveTheRecordedSizeIsFoundInLargerMemory) {
-  start(diff_mep(kGuarded));
+  start(diff_mep(kGuardedDiff));
   Candidate candidate;
   candidate.source = kGuardedHead + "  if (i < n && i < 4100) out[i] = i == n - 1 ? 0.0f : x[i + 1] - x[i];\n}\n";
   Verdict verdict = judge(candidate);
@@ -165,7 +165,7 @@ const std::string kTwoSums =
     "  for (int k = 0; k < 64; ++k) a[i] += x[i] * k, b[i] += x[i] - k;\n}\n";
 
 /// `a` and `b` lie in one allocation, `n` elements apart.
-MepFixture sums_mep(int n = 4096) {
+MepFixture two_sums_mep(int n = 4096) {
   MepFixture fixture(kTwoSums, "_Z4sumsPKfPfS1_i", "sums(float const*, float*, float*, int)");
   std::vector<float> x(n), before(2 * n, -1), after(2 * n, 0);
   for (int i = 0; i < n; ++i) x[i] = static_cast<float>(i * 7 % 101);
@@ -183,7 +183,7 @@ MepFixture sums_mep(int n = 4096) {
 }
 
 TEST_F(SizeRunsTest, ArraysOfOneAllocationDoNotRunIntoEachOtherAtLargerSizes) {
-  start(sums_mep());
+  start(two_sums_mep());
   Candidate candidate;
   candidate.source =
       "__global__ void sums(const float* x, float* a, float* b, int n) {\n"
@@ -205,7 +205,7 @@ TEST_F(SizeRunsTest, ArraysOfOneAllocationDoNotRunIntoEachOtherAtLargerSizes) {
 }
 
 TEST_F(SizeRunsTest, AGuardThatIsLostIsFound) {
-  start(diff_mep(kGuarded));
+  start(diff_mep(kGuardedDiff));
   Candidate candidate;
   candidate.source = kDiff;
   Verdict verdict = judge(candidate);
@@ -223,10 +223,10 @@ TEST_F(SizeRunsTest, WhatThePremiseKeepsFromACandidateIsNotHeldAgainstIt) {
 }
 
 TEST_F(SizeRunsTest, AProposerIsNotToldWhichDrawnSizeIsWrong) {
-  start(diff_mep(kGuarded));
+  start(diff_mep(kGuardedDiff));
   // Right at all sizes that are shown.
   std::string right;
-  const Candidate recorded = with_block(kGuarded, kBlock);
+  const Candidate recorded = with_block(kGuardedDiff, kBlock);
   for (auto& sized : plan_sizes(fixture_->mep, {recorded, {}, {}, {}, 7}).launches)
     if (sized.shown) right += " || n == " + std::to_string(sized.values.at(2));
   Candidate candidate;
@@ -243,9 +243,9 @@ TEST_F(SizeRunsTest, AProposerIsNotToldWhichDrawnSizeIsWrong) {
 
 TEST_F(SizeRunsTest, AnOriginalThatLeavesItsMemoryAtASizeIsNoReferenceThere) {
   // With one element the original writes in front of `out`.
-  start(diff_mep(kGuardedHead + "  if (n == 1) out[-20000000] = 1.0f;\n" + kGuarded.substr(kGuardedHead.size())));
+  start(diff_mep(kGuardedHead + "  if (n == 1) out[-20000000] = 1.0f;\n" + kGuardedDiff.substr(kGuardedHead.size())));
   Candidate candidate;
-  candidate.source = kGuarded;
+  candidate.source = kGuardedDiff;
   Verdict verdict = judge(candidate);
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   ASSERT_EQ(verdict.sizes_run->dropped.size(), 1u) << verdict.sizes_run->text();
@@ -265,7 +265,7 @@ const std::string kFours =
     "  }\n}\n";
 
 TEST(SizesOfFinalists, WideAccessesAskForPointersThatAreAligned) {
-  MepFixture fixture = diff_mep(kGuarded);
+  MepFixture fixture = diff_mep(kGuardedDiff);
   EvaluatorOptions options;
   options.most_rounds = 4, options.compile_workers = 1, options.few_candidates = true;
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
@@ -297,14 +297,14 @@ TEST(SizesOfFinalists, WideAccessesAskForPointersThatAreAligned) {
 
 TEST(SizesOfFinalists, CheckModeLooksAtOtherSizesToo) {
   // What another thread writes does not change its results, so that only check mode sees that it is read.
-  MepFixture fixture = diff_mep(kGuarded);
+  MepFixture fixture = diff_mep(kGuardedDiff);
   EvaluatorOptions options;
   options.most_rounds = 4, options.compile_workers = 1, options.few_candidates = true;
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
   Candidate candidate;
-  candidate.source =
-      kGuardedHead + "  if (n == 31 && i == 0 && out[1] == 12345.0f) return;\n" + kGuarded.substr(kGuardedHead.size());
+  candidate.source = kGuardedHead + "  if (n == 31 && i == 0 && out[1] == 12345.0f) return;\n" +
+                     kGuardedDiff.substr(kGuardedHead.size());
   Evaluation confirmed = (*evaluator)->confirm(candidate);
   const Verdict& verdict = std::get<Verdict>(confirmed);
   EXPECT_EQ(verdict.outcome, Outcome::Unstable)
@@ -313,12 +313,12 @@ TEST(SizesOfFinalists, CheckModeLooksAtOtherSizesToo) {
 }
 
 TEST(SizesOfFinalists, AConfirmationRunsThemAndAScreeningDoesNot) {
-  MepFixture fixture = diff_mep(kGuarded);
+  MepFixture fixture = diff_mep(kGuardedDiff);
   EvaluatorOptions options;
   options.most_rounds = 4, options.compile_workers = 1, options.few_candidates = true;
   auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
-  const Candidate candidate = with_block(kGuarded, 256);
+  const Candidate candidate = with_block(kGuardedDiff, 256);
   Evaluation screened = (*evaluator)->submit(candidate).get(), confirmed = (*evaluator)->confirm(candidate);
   EXPECT_FALSE(std::get<Verdict>(screened).sizes_run);
   ASSERT_TRUE(std::get<Verdict>(confirmed).sizes_run) << std::get<Verdict>(confirmed).text();

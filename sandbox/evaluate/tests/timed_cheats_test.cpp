@@ -10,7 +10,7 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr int kCount = 60'000;
+constexpr int kValues = 60'000;
 
 /// out[i] = f(in[i]), where f is a chain of fused operations: long enough to be worth saving.
 float chain(float x, float bias) {
@@ -30,12 +30,12 @@ std::string source(const std::string& before, const std::string& statements) {
 MepFixture chain_mep() {
   MepFixture fixture(source("", "  if (i < n) out[i] = f(in[i]);\n"), "_Z5chainPKfPfi",
                      "chain(float const*, float*, int)");
-  std::vector<float> in(kCount), before(kCount, -1.0f), after(kCount);
-  for (int i = 0; i < kCount; ++i) in[i] = 0.25f + static_cast<float>(i % 1000), after[i] = chain(in[i], 2.0f);
-  MepInstance& instance = fixture.add_instance("a", (kCount + 127) / 128, 128);
+  std::vector<float> in(kValues), before(kValues, -1.0f), after(kValues);
+  for (int i = 0; i < kValues; ++i) in[i] = 0.25f + static_cast<float>(i % 1000), after[i] = chain(in[i], 2.0f);
+  MepInstance& instance = fixture.add_instance("a", (kValues + 127) / 128, 128);
   fixture.add_buffer(instance, "in", "float", kTestArena, in, in, true);
   fixture.add_buffer(instance, "out", "float", kTestArena + (uint64_t(64) << 20), before, after);
-  fixture.add_argument(instance, kCount, "n");
+  fixture.add_argument(instance, kValues, "n");
   fixture.add_variable<float>(instance, "bias", "bias", "float", true, {2.0f}, {2.0f});
   return fixture;
 }

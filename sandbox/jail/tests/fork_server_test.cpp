@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::ContainsRegex, ::testing::HasSubstr;
 
-constexpr auto kLong = std::chrono::seconds(60);  // Replies come at once, or the test has failed.
+constexpr auto kLongWait = std::chrono::seconds(60);  // Replies come at once, or the test has failed.
 
 int warmed_up = 0;
 
@@ -54,7 +54,7 @@ TEST(ForkServer, KeepsTheCellReadableThoughItsWorkerTruncatesTheFile) {
   auto fork_server = start();
   Worker worker = spawn(*fork_server);
   ASSERT_TRUE(worker.channel().send(1, "shrink"));
-  ASSERT_TRUE(worker.channel().receive(after(kLong)));
+  ASSERT_TRUE(worker.channel().receive(after(kLongWait)));
   EXPECT_EQ(worker.cell().read_stage(), "shrink");
 }
 
@@ -71,7 +71,7 @@ TEST(ForkServer, KeepsTheCellFromChildrenOfTheWorker) {
                                         }});
   ASSERT_TRUE(fork_server.ok());
   Worker worker = spawn(**fork_server);
-  EXPECT_EQ(worker.channel().receive(after(kLong)).body, "it faulted");
+  EXPECT_EQ(worker.channel().receive(after(kLongWait)).body, "it faulted");
   EXPECT_EQ(worker.cell().read_item(), "");
 }
 
@@ -80,7 +80,7 @@ TEST(ForkServer, ForksAWarmWorkerForEachRequest) {
   Worker one = spawn(*fork_server), two = spawn(*fork_server);
   for (Worker* worker : {&one, &two}) {
     ASSERT_TRUE(worker->channel().send(1, "hello"));
-    Frame frame = worker->channel().receive(after(kLong));
+    Frame frame = worker->channel().receive(after(kLongWait));
     EXPECT_EQ(frame.body, "warm 1");
     EXPECT_EQ(kill(worker->pid(), 0), 0);
   }
@@ -94,7 +94,7 @@ TEST(ForkServer, ReplacesACrashedWorkerInMilliseconds) {
   auto fastest = std::chrono::steady_clock::duration::max();  // Of several, because the machine may be busy.
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(worker.channel().send(1, "crash"));
-    EXPECT_EQ(worker.channel().receive(after(kLong)).arrival, Arrival::Closed);
+    EXPECT_EQ(worker.channel().receive(after(kLongWait)).arrival, Arrival::Closed);
     EXPECT_NE(worker.end().find("writing 0x8"), std::string::npos);
     EXPECT_EQ(worker.cell().read_stage(), "crash");
     auto begin = std::chrono::steady_clock::now();
@@ -103,7 +103,7 @@ TEST(ForkServer, ReplacesACrashedWorkerInMilliseconds) {
   }
   EXPECT_LT(fastest, milliseconds(200));
   ASSERT_TRUE(worker.channel().send(1, "hello"));
-  EXPECT_TRUE(worker.channel().receive(after(kLong)));
+  EXPECT_TRUE(worker.channel().receive(after(kLongWait)));
 }
 
 TEST(ForkServer, SaysHowItDied) {
@@ -137,7 +137,7 @@ TEST(ForkServer, ReportsAWorkersMalformedFrame) {
   auto fork_server = start();
   Worker worker = spawn(*fork_server);
   ASSERT_TRUE(worker.channel().send(1, "garbage"));
-  EXPECT_EQ(worker.channel().receive(after(kLong)).arrival, Arrival::Malformed);
+  EXPECT_EQ(worker.channel().receive(after(kLongWait)).arrival, Arrival::Malformed);
 }
 
 TEST(ForkServer, EndsWithItsWorkersWhenTheOwnerIsKilled) {

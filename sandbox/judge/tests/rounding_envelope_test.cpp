@@ -10,10 +10,10 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr ElementType kFloat{ElementType::Kind::Float, 4};
-constexpr int kRows = 512, kTerms = 256;
+constexpr ElementType kFloatType{ElementType::Kind::Float, 4};
+constexpr int kRows = 512, kSummed = 256;
 
-std::span<const std::byte> bytes(const std::vector<float>& values) {
+std::span<const std::byte> float_bytes(const std::vector<float>& values) {
   return std::as_bytes(std::span<const float>(values));
 }
 
@@ -23,88 +23,88 @@ float term(int row, int column) {
 
 /// Row sums of terms of both signs; `sum` adds one row.
 template <class Sum>
-std::vector<float> rows(Sum sum) {
+std::vector<float> field_of(Sum sum) {
   std::vector<float> results;
   for (int row = 0; row < kRows; ++row) results.push_back(sum(row));
   return results;
 }
 float in_order(int row) {
   float sum = 0;
-  for (int i = 0; i < kTerms; ++i) sum += term(row, i);
+  for (int i = 0; i < kSummed; ++i) sum += term(row, i);
   return sum;
 }
 float backwards(int row) {
   float sum = 0;
-  for (int i = kTerms; i-- > 0;) sum += term(row, i);
+  for (int i = kSummed; i-- > 0;) sum += term(row, i);
   return sum;
 }
 float in_lanes(int row) {
   float lanes[8] = {};
-  for (int i = 0; i < kTerms; ++i) lanes[i % 8] += term(row, i);
+  for (int i = 0; i < kSummed; ++i) lanes[i % 8] += term(row, i);
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-FloatTolerance granted(const RoundingEnvelope& envelope, ElementType type = kFloat) {
+FloatTolerance granted(const RoundingEnvelope& envelope, ElementType type = kFloatType) {
   FloatTolerance tolerance = FloatTolerance::standard(type);
   envelope.spread().grant(type, tolerance);
   return tolerance;
 }
 
 FloatTolerance derived() {
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes(rows(in_order)), bytes(rows(in_lanes)));
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes(field_of(in_order)), float_bytes(field_of(in_lanes)));
   return granted(envelope);
 }
 
 Comparison judge(const std::vector<float>& got, FloatTolerance tolerance) {
-  return Comparator(kFloat, tolerance).compare(bytes(rows(in_order)), bytes(got));
+  return Comparator(kFloatType, tolerance).compare(float_bytes(field_of(in_order)), float_bytes(got));
 }
 
 TEST(RoundingEnvelope, AcceptsASumInAnotherOrderThatUlpsAloneRefuse) {
-  auto candidate = rows(backwards);
-  EXPECT_FALSE(judge(candidate, FloatTolerance::standard(kFloat)).ok());
+  auto candidate = field_of(backwards);
+  EXPECT_FALSE(judge(candidate, FloatTolerance::standard(kFloatType)).ok());
   EXPECT_TRUE(judge(candidate, derived()).ok());
 }
 
 TEST(RoundingEnvelope, RefusesADroppedTerm) {
-  EXPECT_FALSE(judge(rows([](int row) { return in_order(row) - term(row, 100); }), derived()).ok());
+  EXPECT_FALSE(judge(field_of([](int row) { return in_order(row) - term(row, 100); }), derived()).ok());
 }
 
 TEST(RoundingEnvelope, RefusesALoopThatEndsOneShort) {
-  EXPECT_FALSE(judge(rows([](int row) { return in_order(row) - term(row, kTerms - 1); }), derived()).ok());
+  EXPECT_FALSE(judge(field_of([](int row) { return in_order(row) - term(row, kSummed - 1); }), derived()).ok());
 }
 
 TEST(RoundingEnvelope, RefusesAHalfPrecisionIntermediate) {
-  auto halved = rows([](int row) {
+  auto halved = field_of([](int row) {
     float sum = 0;
-    for (int i = 0; i < kTerms; ++i) sum += static_cast<float>(static_cast<_Float16>(term(row, i)));
+    for (int i = 0; i < kSummed; ++i) sum += static_cast<float>(static_cast<_Float16>(term(row, i)));
     return sum;
   });
   EXPECT_FALSE(judge(halved, derived()).ok());
 }
 
 TEST(RoundingEnvelope, IsEmptyForExactlyReproducibleResults) {
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes(rows(in_order)), bytes(rows(in_order)));
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes(field_of(in_order)), float_bytes(field_of(in_order)));
   EXPECT_EQ(granted(envelope).envelope, 0);
 }
 
 TEST(RoundingEnvelope, IsCappedWhereRoundingDecidesTheResult) {
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes({1.0f, 2.0f}), bytes({1.5f, 2.0f}));
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes({1.0f, 2.0f}), float_bytes({1.5f, 2.0f}));
   EXPECT_GT(envelope.spread().rms, 0.1);
   EXPECT_LE(granted(envelope).envelope, 1e-4);
 }
 
 TEST(RoundingEnvelope, IgnoresNonFiniteValues) {
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes({1.0f, INFINITY, NAN}), bytes({1.0f, 3.0f, 4.0f}));
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes({1.0f, INFINITY, NAN}), float_bytes({1.0f, 3.0f, 4.0f}));
   EXPECT_EQ(granted(envelope).envelope, 0);
 }
 
 TEST(RoundingEnvelope, LeavesIntegersExact) {
   RoundingEnvelope envelope({ElementType::Kind::Signed, 4});
-  envelope.add(bytes({1.0f}), bytes({2.0f}));
+  envelope.add(float_bytes({1.0f}), float_bytes({2.0f}));
   EXPECT_EQ(envelope.spread().rms, 0);
 }
 
@@ -113,13 +113,13 @@ TEST(RoundingEnvelope, IsMeasuredByTheNeighbourhoodsOwnScale) {
   constexpr size_t kBlock = kNeighbourhood / sizeof(float);
   std::vector<float> expected(2 * kBlock, 1e6f), got;
   std::fill(expected.begin() + kBlock, expected.end(), 1e-3f);
-  FloatTolerance tolerance = FloatTolerance::standard(kFloat);
+  FloatTolerance tolerance = FloatTolerance::standard(kFloatType);
   tolerance.envelope = 1e-5;
   got = expected;
   got[3] += 5;
-  EXPECT_TRUE(Comparator(kFloat, tolerance).compare(bytes(expected), bytes(got)).ok());
+  EXPECT_TRUE(Comparator(kFloatType, tolerance).compare(float_bytes(expected), float_bytes(got)).ok());
   got[kBlock + 3] *= 1.001f;
-  EXPECT_EQ(Comparator(kFloat, tolerance).compare(bytes(expected), bytes(got)).mismatches, 1u);
+  EXPECT_EQ(Comparator(kFloatType, tolerance).compare(float_bytes(expected), float_bytes(got)).mismatches, 1u);
 }
 
 /// Two runs of sums by atomics: a sum that cancels moves far, large sums move by a few last places.
@@ -131,20 +131,20 @@ TEST(RoundingEnvelope, SpreadOfLargeSumsDoesNotExcuseErrorsOfSmallOnes) {
   again = once;
   again[5] = 1.2e-5f;
   for (size_t i = kBlock; i < 2 * kBlock; ++i) again[i] += 512;
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes(once), bytes(again));
-  FloatTolerance tolerance = FloatTolerance::standard(kFloat);
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes(once), float_bytes(again));
+  FloatTolerance tolerance = FloatTolerance::standard(kFloatType);
   envelope.spread().grant_of_runs(tolerance);
   EXPECT_EQ(tolerance.absolute, 0);
-  EXPECT_TRUE(Comparator(kFloat, tolerance).compare(bytes(once), bytes(again)).ok());
+  EXPECT_TRUE(Comparator(kFloatType, tolerance).compare(float_bytes(once), float_bytes(again)).ok());
   std::vector<float> wrong = once;
   std::fill(wrong.begin(), wrong.begin() + kBlock, 0.0f);
-  EXPECT_GE(Comparator(kFloat, tolerance).compare(bytes(once), bytes(wrong)).mismatches, kBlock - 1);
+  EXPECT_GE(Comparator(kFloatType, tolerance).compare(float_bytes(once), float_bytes(wrong)).mismatches, kBlock - 1);
 }
 
 /// A field of sums that cancel, with sentinels in elements without a value.
 std::vector<float> with_sentinels(float sentinel, float (*sum)(int)) {
-  std::vector<float> field = rows(sum);
+  std::vector<float> field = field_of(sum);
   for (size_t i = 0; i < field.size(); i += i % 3 ? 1 : 2) field[i] = sentinel;
   return field;
 }
@@ -157,16 +157,18 @@ TEST(RoundingEnvelope, IsNotWidenedBySentinels) {
       plain.insert(plain.end(), other.begin(), other.end());
       return plain;
     };
-    auto field = beside(rows(in_order), with_sentinels(sentinel, in_order));
-    RoundingEnvelope envelope(kFloat);
-    envelope.add(bytes(field), bytes(beside(rows(in_lanes), with_sentinels(sentinel, in_lanes))));
-    Comparator judge(kFloat, granted(envelope));
-    EXPECT_TRUE(judge.compare(bytes(field), bytes(beside(rows(backwards), with_sentinels(sentinel, backwards)))).ok())
+    auto field = beside(field_of(in_order), with_sentinels(sentinel, in_order));
+    RoundingEnvelope envelope(kFloatType);
+    envelope.add(float_bytes(field), float_bytes(beside(field_of(in_lanes), with_sentinels(sentinel, in_lanes))));
+    Comparator judge(kFloatType, granted(envelope));
+    EXPECT_TRUE(
+        judge.compare(float_bytes(field), float_bytes(beside(field_of(backwards), with_sentinels(sentinel, backwards))))
+            .ok())
         << sentinel;
     auto poisoned = field;
     for (size_t i = kNeighbourhood / sizeof(float); i < field.size(); ++i)
       if (field[i] != sentinel) poisoned[i] += 1e-3f * std::fabs(field[i]) + 1e-3f;
-    EXPECT_GT(judge.compare(bytes(field), bytes(poisoned)).mismatches, 100u) << sentinel;
+    EXPECT_GT(judge.compare(float_bytes(field), float_bytes(poisoned)).mismatches, 100u) << sentinel;
   }
 }
 
@@ -184,14 +186,14 @@ TEST(RoundingEnvelope, KeepsTheNoiseBesideAPeak) {
       bins[7] = -512, bins[1017] = 512;
       return bins;
     };
-    RoundingEnvelope envelope(kFloat);
-    for (unsigned way : {2, 3, 4}) envelope.add(bytes(spectrum(1)), bytes(spectrum(way)));
-    Comparator judge(kFloat, granted(envelope));
+    RoundingEnvelope envelope(kFloatType);
+    for (unsigned way : {2, 3, 4}) envelope.add(float_bytes(spectrum(1)), float_bytes(spectrum(way)));
+    Comparator judge(kFloatType, granted(envelope));
     for (unsigned way = 5; way < 50; ++way)
-      EXPECT_TRUE(judge.compare(bytes(spectrum(1)), bytes(spectrum(way))).ok()) << fall << " " << way;
+      EXPECT_TRUE(judge.compare(float_bytes(spectrum(1)), float_bytes(spectrum(way))).ok()) << fall << " " << way;
     auto wrong = spectrum(5);
     wrong[9] += 512 * 1e-5f;
-    EXPECT_FALSE(judge.compare(bytes(spectrum(1)), bytes(wrong)).ok());
+    EXPECT_FALSE(judge.compare(float_bytes(spectrum(1)), float_bytes(wrong)).ok());
   }
 }
 
@@ -202,35 +204,35 @@ TEST(RoundingEnvelope, IgnoresDifferencesThatTheBoundInUlpsCovers) {
   again = state;
   for (size_t i = 0; i < state.size(); i += 4) again[i] = std::nextafter(state[i], 2e6f);
   for (size_t i = 1; i < state.size(); i += 4) again[i] = state[i] - 2e-6f;
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes(state), bytes(again));
-  Comparator judge(kFloat, granted(envelope));
-  EXPECT_TRUE(judge.compare(bytes(state), bytes(again)).ok());
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes(state), float_bytes(again));
+  Comparator judge(kFloatType, granted(envelope));
+  EXPECT_TRUE(judge.compare(float_bytes(state), float_bytes(again)).ok());
   again[1] = 1.001f;
-  EXPECT_EQ(judge.compare(bytes(state), bytes(again)).mismatches, 1u);
+  EXPECT_EQ(judge.compare(float_bytes(state), float_bytes(again)).mismatches, 1u);
 }
 
 TEST(RoundingEnvelope, LearnsWhetherDenormalsAreNumbers) {
   float tail = 3e-40f;
-  RoundingEnvelope envelope(kFloat);
-  envelope.add(bytes({1.0f, tail}), bytes({1.0f, tail}));
+  RoundingEnvelope envelope(kFloatType);
+  envelope.add(float_bytes({1.0f, tail}), float_bytes({1.0f, tail}));
   EXPECT_FALSE(granted(envelope).denormals);
-  envelope.add(bytes({1.0f, tail}), bytes({1.0f, std::nextafter(tail, 1.0f)}));
+  envelope.add(float_bytes({1.0f, tail}), float_bytes({1.0f, std::nextafter(tail, 1.0f)}));
   EXPECT_TRUE(granted(envelope).denormals);
-  EXPECT_TRUE(Comparator(kFloat, granted(envelope))
-                  .compare(bytes({1.0f, tail}), bytes({1.0f, std::nextafter(tail, 0.0f)}))
+  EXPECT_TRUE(Comparator(kFloatType, granted(envelope))
+                  .compare(float_bytes({1.0f, tail}), float_bytes({1.0f, std::nextafter(tail, 0.0f)}))
                   .ok());
-  EXPECT_FALSE(Comparator(kFloat, FloatTolerance::standard(kFloat))
-                   .compare(bytes({tail}), bytes({std::nextafter(tail, 0.0f)}))
+  EXPECT_FALSE(Comparator(kFloatType, FloatTolerance::standard(kFloatType))
+                   .compare(float_bytes({tail}), float_bytes({std::nextafter(tail, 0.0f)}))
                    .ok());
 }
 
 TEST(RoundingEnvelope, IsNamedInWords) {
-  FloatTolerance tolerance = FloatTolerance::standard(kFloat);
+  FloatTolerance tolerance = FloatTolerance::standard(kFloatType);
   tolerance.envelope = 3.1e-7;
-  EXPECT_EQ(tolerance.text(kFloat), "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP");
+  EXPECT_EQ(tolerance.text(kFloatType), "rounding envelope 3.1e-07 of the buffer's scale, 16 ULP");
   tolerance.typical = 2e-6;
-  EXPECT_EQ(tolerance.text(kFloat),
+  EXPECT_EQ(tolerance.text(kFloatType),
             "rounding envelope 3.1e-07 of the buffer's scale, at most 2.0e-06 of its typical magnitude, 16 ULP");
   EXPECT_EQ(tolerance.text({ElementType::Kind::Signed, 4}), "exact");
 }

@@ -22,7 +22,7 @@ std::vector<Tunable> parameters() {
 }
 
 /// A bowl whose bottom lies at bx = 128, by = 2, tile = 4, layout 1; `shift` moves it along bx, as another GPU would.
-Observation bowl(const Point& point, double shift = 0) {
+Observation bowl_of_two(const Point& point, double shift = 0) {
   double a = point[0] - 5.0 - shift, b = point[1] - 1.0, c = point[2] - 3.0;
   return {point, !(point[0] > 6 && point[2] > 4), 1 + a * a / 4 + b * b / 2 + c * c / 3 + (point[3] == 1 ? 0 : 2)};
 }
@@ -48,7 +48,7 @@ double evaluations_needed(const Space& space, const std::shared_ptr<const Prior>
     auto searcher = *make_searcher("portfolio", space, seed, prior);
     int asked = 0;
     for (bool found = false; !found && asked < kMost; ++asked) {
-      Observation seen = bowl(searcher->ask(1).at(0));
+      Observation seen = bowl_of_two(searcher->ask(1).at(0));
       searcher->tell(seen);
       found = seen.ok && seen.cost < 1.1;
     }
@@ -59,18 +59,18 @@ double evaluations_needed(const Space& space, const std::shared_ptr<const Prior>
 
 TEST(Prior, OfASimilarRunSavesMostEvaluations) {
   Space space = *Space::create(parameters(), {});
-  auto prior = prior_of(space, {earlier(space, [](const Point& point) { return bowl(point, -1); })});
+  auto prior = prior_of(space, {earlier(space, [](const Point& point) { return bowl_of_two(point, -1); })});
   EXPECT_LT(evaluations_needed(space, prior), 0.7 * evaluations_needed(space, nullptr));
 }
 
 TEST(Prior, ThatMisleadsCostsFewEvaluations) {
   Space space = *Space::create(parameters(), {});
   EarlierRun inverted = earlier(space, [](const Point& point) {
-    Observation seen = bowl(point);
+    Observation seen = bowl_of_two(point);
     seen.cost = 1 / seen.cost;
     return seen;
   });
-  EarlierRun shuffled = earlier(space, [](const Point& point) { return bowl(point); });
+  EarlierRun shuffled = earlier(space, [](const Point& point) { return bowl_of_two(point); });
   Random random(7);
   for (size_t i = shuffled.trials.size(); i > 1; --i) {
     auto& other = shuffled.trials[random() % i];
@@ -83,14 +83,14 @@ TEST(Prior, ThatMisleadsCostsFewEvaluations) {
 
 TEST(Prior, PromisesTheEarlierOptimumFirst) {
   Space space = *Space::create(parameters(), {});
-  EarlierRun run = earlier(space, [](const Point& point) { return bowl(point); });
-  run.trials.push_back(bowl({5, 1, 3, 1}));
+  EarlierRun run = earlier(space, [](const Point& point) { return bowl_of_two(point); });
+  run.trials.push_back(bowl_of_two({5, 1, 3, 1}));
   EXPECT_THAT(prior_of(space, {run})->promising(0)[0], ElementsAre(5, 1, 3, 1));
 }
 
 TEST(Prior, MatchesParametersByNameAndValuesByWhatTheyAre) {
   Space theirs = *Space::create(parameters(), {});
-  EarlierRun run = earlier(theirs, [](const Point& point) { return bowl(point); });
+  EarlierRun run = earlier(theirs, [](const Point& point) { return bowl_of_two(point); });
   // Another order, other values of bx, no layout, and a parameter that the earlier run lacks.
   Space space =
       *Space::create({{"tile", {2, 4, 6}}, {"vector", {1, 2, 4}}, {"bx", {32, 120, 512}}, {"by", {1, 2}}}, {});
@@ -117,7 +117,7 @@ TEST(Prior, IgnoresARunWithNothingInCommonAndSaysSo) {
 TEST(Prior, OfAnEqualSpaceIsInheritedWithoutRemarks) {
   Space space = *Space::create(parameters(), {});
   std::vector<std::string> notes;
-  Prior prior = Prior::of(space, {earlier(space, [](const Point& point) { return bowl(point); })}, notes);
+  Prior prior = Prior::of(space, {earlier(space, [](const Point& point) { return bowl_of_two(point); })}, notes);
   EXPECT_EQ(prior.sources(), 1u);
   EXPECT_THAT(notes, IsEmpty());
 }

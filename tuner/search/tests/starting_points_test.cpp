@@ -61,7 +61,7 @@ TEST(StartingPoints, AreBoundedInNumber) {
 }
 
 /// A bowl in five parameters, all of whose points are recorded.
-Trials recorded() {
+Trials recorded_bowl() {
   std::vector<Tunable> parameters;
   for (auto* name : {"a", "b", "c", "d"}) parameters.push_back({name, {0, 1, 2, 3, 4, 5}});
   Trials trials;
@@ -83,13 +83,13 @@ double reached(const Trials& trials, const std::string& kind, size_t evaluations
 }
 
 TEST(StartingPoints, HelpWhereTheyAreRight) {
-  const Trials trials = recorded();
+  const Trials trials = recorded_bowl();
   EXPECT_GT(reached(trials, "right", 8), reached(trials, "", 8) + 0.05);
   EXPECT_GT(reached(trials, "right", 40), 0.95 * reached(trials, "", 40));
 }
 
 TEST(StartingPoints, CostTheirOwnEvaluationsAloneWhereTheyMislead) {
-  const Trials trials = recorded();
+  const Trials trials = recorded_bowl();
   for (const char* strategy : {"portfolio", "bayesian", "local", "genetic"})
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       auto points = proposed_by("misleading", trials, seed)->points;
@@ -110,7 +110,7 @@ TEST(StartingPoints, CostTheirOwnEvaluationsAloneWhereTheyMislead) {
 }
 
 TEST(StartingPoints, AreDroppedWhenTheFirstOfThemIsSlow) {
-  const Trials trials = recorded();
+  const Trials trials = recorded_bowl();
   auto tried = [&](const std::string& kind) {
     auto searcher = *make_searcher("portfolio", trials.space, 1);
     auto points = proposed_by(kind, trials, 1)->points;

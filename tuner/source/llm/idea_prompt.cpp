@@ -9,7 +9,7 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kLongestPartner = 12'000;  ///< Bytes of another text that a prompt shows.
-constexpr size_t kShownVerdict = 240;
+constexpr size_t kShownVerdicts = 240;
 
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
@@ -72,7 +72,7 @@ Status check_prompts(const std::filesystem::path& folder) {
 
 std::string shown_trial(const RunTrial& trial) {
   return "#" + std::to_string(trial.id) + " (" + trial.candidate.note() +
-         "): " + std::string(whole_characters(trial.verdict.as_told().text(), kShownVerdict));
+         "): " + std::string(whole_characters(trial.verdict.as_told().text(), kShownVerdicts));
 }
 
 Result<std::string> idea_prompt(const std::filesystem::path& folder, const PromptSubject& subject, const IdeaTask& task,

@@ -6,6 +6,7 @@
 #include "tuner/source/llm/providers/command_model.h"
 #include "tuner/source/llm/providers/exchange_model.h"
 #include "tuner/source/llm/providers/openai_model.h"
+#include "tuner/source/llm/providers/responses_model.h"
 #include "tuner/source/llm/providers/transcript_model.h"
 
 namespace kernelift::tuner {
@@ -13,6 +14,7 @@ namespace kernelift::tuner {
 Result<std::unique_ptr<LanguageModel>> open_model(const ModelSpec& spec, const ChatLimits& limits) {
   switch (spec.provider) {
     case ModelSpec::Provider::OpenAi: return OpenAiModel::open(spec, limits);
+    case ModelSpec::Provider::Responses: return ResponsesModel::open(spec, limits);
     case ModelSpec::Provider::Anthropic: return AnthropicModel::open(spec, limits);
     case ModelSpec::Provider::Command: return CommandModel::open(spec.target);
     case ModelSpec::Provider::Exchange: return ExchangeModel::open(spec.target);

@@ -81,6 +81,8 @@ struct ChatLimits {
   double first_pause = 1;  ///< Seconds; doubled with each attempt unless the server sends a time.
   double longest_pause = 60;
   int most_output_tokens = 16384;  ///< Including reasoning; halved as often as the server refuses so many.
+  /// Seconds in which a stream may bring nothing: in the middle of an answer, and before it, while a model may think.
+  double stall_seconds = 60, first_seconds = 300;
 };
 
 /// An Error names what is missing: a key, a program, a folder, a transcript.

@@ -11,28 +11,28 @@
 namespace kernelift::tuner {
 namespace {
 
-struct Spelling {
+struct NameOfHip {
   std::string_view wrong, right;
 };
 /// Beginnings of expressions, as they are written elsewhere and in CUDA.
-constexpr Spelling kSpellings[] = {{"__shfl(", "__shfl_sync(0xffffffffu, "},
-                                   {"__shfl_up(", "__shfl_up_sync(0xffffffffu, "},
-                                   {"__shfl_down(", "__shfl_down_sync(0xffffffffu, "},
-                                   {"__shfl_xor(", "__shfl_xor_sync(0xffffffffu, "},
-                                   {"__ballot(", "__ballot_sync(0xffffffffu, "},
-                                   {"__any(", "__any_sync(0xffffffffu, "},
-                                   {"__all(", "__all_sync(0xffffffffu, "},
-                                   {"barrier(CLK_LOCAL_MEM_FENCE)", "__syncthreads()"},
-                                   {"get_local_id(0)", "threadIdx.x"},
-                                   {"get_local_id(1)", "threadIdx.y"},
-                                   {"get_group_id(0)", "blockIdx.x"},
-                                   {"get_group_id(1)", "blockIdx.y"},
-                                   {"get_local_size(0)", "blockDim.x"},
-                                   {"get_local_size(1)", "blockDim.y"},
-                                   {"get_global_id(0)", "(blockIdx.x * blockDim.x + threadIdx.x)"},
-                                   {"get_global_id(1)", "(blockIdx.y * blockDim.y + threadIdx.y)"},
-                                   {"__local ", "__shared__ "},
-                                   {"threadgroup ", "__shared__ "}};
+constexpr NameOfHip kSpellings[] = {{"__shfl(", "__shfl_sync(0xffffffffu, "},
+                                    {"__shfl_up(", "__shfl_up_sync(0xffffffffu, "},
+                                    {"__shfl_down(", "__shfl_down_sync(0xffffffffu, "},
+                                    {"__shfl_xor(", "__shfl_xor_sync(0xffffffffu, "},
+                                    {"__ballot(", "__ballot_sync(0xffffffffu, "},
+                                    {"__any(", "__any_sync(0xffffffffu, "},
+                                    {"__all(", "__all_sync(0xffffffffu, "},
+                                    {"barrier(CLK_LOCAL_MEM_FENCE)", "__syncthreads()"},
+                                    {"get_local_id(0)", "threadIdx.x"},
+                                    {"get_local_id(1)", "threadIdx.y"},
+                                    {"get_group_id(0)", "blockIdx.x"},
+                                    {"get_group_id(1)", "blockIdx.y"},
+                                    {"get_local_size(0)", "blockDim.x"},
+                                    {"get_local_size(1)", "blockDim.y"},
+                                    {"get_global_id(0)", "(blockIdx.x * blockDim.x + threadIdx.x)"},
+                                    {"get_global_id(1)", "(blockIdx.y * blockDim.y + threadIdx.y)"},
+                                    {"__local ", "__shared__ "},
+                                    {"threadgroup ", "__shared__ "}};
 
 /// The name between quotes behind `words`; empty: the text does not say them.
 std::string quoted_behind(const std::string& text, std::string_view words) {

@@ -26,7 +26,7 @@ bool may_differ_between_threads(const clang::Expr* index) {
   return differs;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
+std::vector<Opportunity> find_constant_to_global(const KernelSource& source, const RuleContext&, const Bindings&) {
   std::vector<Opportunity> found;
   std::set<const clang::VarDecl*> seen;
   for (auto* function : source.functions())
@@ -56,7 +56,7 @@ const Rule kConstantToGlobal = {"constant_to_global",
                                 "look a table up in cached memory instead of constant memory",
                                 "a __constant__ array whose index differs between threads",
                                 {},
-                                find,
+                                find_constant_to_global,
                                 {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift::tuner

@@ -97,7 +97,7 @@ bool is_used_by_rows(const KernelSource& source, const clang::FunctionDecl* func
   return by_rows;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
+std::vector<Opportunity> find_pad_shared(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
   if (has_dynamic_shared(source)) return found;
   for (auto* function : source.functions())
@@ -140,7 +140,7 @@ const Rule kPadShared = {
     "pad a shared-memory tile's rows against bank conflicts",
     "a __shared__ array of two or more dimensions that is only ever used by subscripts, the last within its row",
     {{"pad", {1, 2}}},
-    find,
+    find_pad_shared,
     {Bound::Memory}};
 
 }  // namespace kernelift::tuner

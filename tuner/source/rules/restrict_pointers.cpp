@@ -30,7 +30,8 @@ bool only_read(const KernelSource& source, const clang::Stmt* body, const clang:
   return only;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_restrict_pointers(const KernelSource& source, const RuleContext& facts,
+                                                const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel) return {};
   bool through_cache = values.at("ldg") != 0;
@@ -73,7 +74,7 @@ const Rule kRestrictPointers = {"restrict_pointers",
                                 "mark pointers __restrict__; read never-written arrays through the read-only cache",
                                 "pointers into whose memory no other argument of a recorded launch points",
                                 {{"ldg", {0, 1}}},
-                                find,
+                                find_restrict_pointers,
                                 {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift::tuner

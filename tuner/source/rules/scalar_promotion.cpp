@@ -293,7 +293,7 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_scalar_promotion(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions())
     for (auto* loop : loops_in(function))
@@ -309,7 +309,7 @@ const Rule kScalarPromotion = {
     "the element's index does not change in the loop, every iteration accesses it and no other "
     "element, and no other pointer leads to it",
     {},
-    find,
+    find_scalar_promotion,
     {Bound::Latency, Bound::Memory},
     0.2};
 

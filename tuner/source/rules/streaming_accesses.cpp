@@ -92,7 +92,8 @@ std::optional<Streamed> streamed(const KernelSource& source, const clang::Functi
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_streaming_accesses(const KernelSource& source, const RuleContext& facts,
+                                                 const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.on_cpu || facts.hip) return {};
   const auto indices = all_indices(source, kernel);
@@ -137,7 +138,7 @@ const Rule kStreamingAccesses = {
     "an array of numbers that each thread accesses at one place alone, in no loop but a grid-stride one, by all of its "
     "global indices and along x one element after the other",
     {{"stores", {1, 0}}},
-    find,
+    find_streaming_accesses,
     {Bound::Memory},
     0.02};
 

@@ -35,7 +35,7 @@ bool stays_small(const KernelSource& source, const clang::Stmt* loop) {
   return false;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
+std::vector<Opportunity> find_unroll(const KernelSource& source, const RuleContext&, const Bindings& values) {
   std::vector<Opportunity> found;
   int64_t factor = values.at("factor");
   for (auto* function : source.functions())
@@ -65,7 +65,7 @@ const Rule kUnroll = {"unroll",
                       "unroll a loop by a pragma",
                       "the loop has no pragma yet and begins its line",
                       {{"factor", {4, 8, 2, 0, 16, 1}}},
-                      find,
+                      find_unroll,
                       {Bound::Latency}};
 
 }  // namespace kernelift::tuner

@@ -3,7 +3,7 @@
 
 namespace kernelift::record {
 
-constexpr auto kPoll = std::chrono::microseconds(50);
+constexpr auto kGatePoll = std::chrono::microseconds(50);
 
 bool Gate::enter() {
   for (;;) {
@@ -13,7 +13,7 @@ bool Gate::enter() {
     inside_.fetch_sub(1);
     if (closed_by_this_thread()) return false;
     // No lock, and nothing to be woken by: a signal's handler may come in on a thread that waits here.
-    while (closed_.load()) std::this_thread::sleep_for(kPoll);
+    while (closed_.load()) std::this_thread::sleep_for(kGatePoll);
   }
 }
 
@@ -26,7 +26,7 @@ bool Gate::close(Deadline deadline) {
       enter();
       return false;
     }
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kGatePoll);
   }
   closer_ = std::this_thread::get_id();
   while (inside_.load() > 0) {
@@ -35,7 +35,7 @@ bool Gate::close(Deadline deadline) {
       open();
       return false;
     }
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kGatePoll);
   }
   return true;
 }

@@ -36,7 +36,6 @@ using namespace llvm;
 namespace {
 
 enum RegionArgument { kThread, kFrame, kStride, kLinear, kAnswer, kFirstParameter };
-constexpr unsigned kPredicateBit = 16;
 constexpr uint64_t kLargestLoopArray = 512;  // Bytes: bigger local arrays of barrier-free kernels stay on the stack.
 
 bool is_call_of(const Instruction& instruction, StringRef name) {

@@ -20,9 +20,11 @@ struct Suspension {
   llvm::GlobalVariable* check_site = nullptr;
 };
 
+constexpr unsigned kPredicateBit = 16;  ///< Of a region's answer: a barrier's predicate.
+
 struct Region {
   /// i32 (thread, frame, frame stride, linear, barrier answer, parameters…): suspension in the low 16 bits,
-  /// the barrier's predicate in bit 16.
+  /// the barrier's predicate in kPredicateBit.
   llvm::Function* function = nullptr;
   std::vector<unsigned> exits;  ///< Suspensions it can return, sorted; 0 first if the thread can end here.
   bool parallel = false;        ///< All memory accesses carry `group`: threads do not depend on each other.

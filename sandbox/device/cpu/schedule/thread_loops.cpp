@@ -18,7 +18,7 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kSuspensionMask = 0xffff, kPredicateBit = 16;
+constexpr unsigned kSuspensionMask = 0xffff;
 
 LoadInst* invariant(LoadInst* load) {
   load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(load->getContext(), {}));
@@ -75,7 +75,7 @@ void annotate_thread_loop(BranchInst* latch, const Region& region) {
 namespace {
 
 /// for (i = 0; i < count; ++i), in rotated form: counts are never zero.
-struct Loop {
+struct CountedLoop {
   BasicBlock* header;
   PHINode* index;
   Value* count;
@@ -129,8 +129,8 @@ class BlockFunction {
   }
 
  private:
-  Loop open_loop(const char* name, Value* count) {
-    Loop loop;
+  CountedLoop open_loop(const char* name, Value* count) {
+    CountedLoop loop;
     loop.count = count;
     loop.before = builder_.GetInsertBlock();
     loop.header = BasicBlock::Create(run_.getContext(), name, &run_);
@@ -141,7 +141,7 @@ class BlockFunction {
     return loop;
   }
 
-  BranchInst* close_loop(Loop& loop) {
+  BranchInst* close_loop(CountedLoop& loop) {
     Value* next = builder_.CreateAdd(loop.index, builder_.getInt32(1), "", /*NUW=*/true, /*NSW=*/true);
     BasicBlock* after = BasicBlock::Create(run_.getContext(), "after", &run_);
     BranchInst* latch = builder_.CreateCondBr(builder_.CreateICmpULT(next, loop.count), loop.header, after);
@@ -171,14 +171,14 @@ class BlockFunction {
     auto set = [&](unsigned field, Value* value) {
       builder_.CreateStore(value, builder_.CreateStructGEP(thread, thread_, field));
     };
-    Loop z = open_loop("z", count(2));
+    CountedLoop z = open_loop("z", count(2));
     set(ThreadField::tid_z, z.index);
-    Loop y = open_loop("y", count(1));
+    CountedLoop y = open_loop("y", count(1));
     set(ThreadField::tid_y, y.index);
     Value* row = builder_.CreateMul(
         builder_.CreateAdd(builder_.CreateMul(z.index, counts_[1], "", true, true), y.index, "", true, true),
         counts_[0], "", true, true);
-    Loop x = open_loop("x", count(0));
+    CountedLoop x = open_loop("x", count(0));
     Value* linear = builder_.CreateAdd(row, x.index, "", true, true);
     Value* wide = builder_.CreateZExt(linear, builder_.getInt64Ty());
     BasicBlock* skip = nullptr;

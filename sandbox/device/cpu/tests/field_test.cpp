@@ -46,7 +46,7 @@ TEST(PrimeField, ConstantsStandForTheFractionsThatRoundToThem) {
   EXPECT_EQ(meant_by(0.375, false).image, of_double(0.375));
 }
 
-std::string kernel(const std::string& body) {
+std::string field_kernel(const std::string& body) {
   return "__global__ void k(const float* a, const float* b, float* out, int n) {\n"
          "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
          body + "\n}";
@@ -54,7 +54,7 @@ std::string kernel(const std::string& body) {
 
 /// What a kernel of which thread i writes out[i] leaves.
 FieldResult element(const std::string& expression, const FieldSetting& setting = {}) {
-  return run_in_field(kernel("out[i] = " + expression + ";"), setting);
+  return run_in_field(field_kernel("out[i] = " + expression + ";"), setting);
 }
 
 void expect_equal(const std::string& one, const std::string& other) {
@@ -104,7 +104,7 @@ TEST(FieldRun, ConstantsThatDifferInRoundingAreOneIfWhatWasMeantCounts) {
 }
 
 TEST(FieldRun, FloatsThatMemoryKnowsOnlyAsIntegersAreFloats) {
-  auto has_floats = [](const std::string& body) { return run_in_field(kernel(body)).report.floats; };
+  auto has_floats = [](const std::string& body) { return run_in_field(field_kernel(body)).report.floats; };
   const std::string pair =
       "long long w = ((const long long*)a)[i / 2]; float x = __builtin_bit_cast(float, int(w)), "
       "y = __builtin_bit_cast(float, int(w >> 32)); ";
@@ -121,7 +121,7 @@ TEST(FieldRun, AComparisonIsNamedWithItsLine) {
   // Fast mathematics flushes denormals, which must not keep the library's functions apart.
   const FieldSetting flushed = {.flags = {"-fgpu-flush-denormals-to-zero"}};
   const std::string of_library = "extern \"C\" __device__ float __nv_fmaxf(float, float);";
-  EXPECT_EQ(run_in_field(of_library + kernel("out[i] = __nv_fmaxf(a[i], b[i]);"), flushed).report.decided,
+  EXPECT_EQ(run_in_field(of_library + field_kernel("out[i] = __nv_fmaxf(a[i], b[i]);"), flushed).report.decided,
             "the comparison at test.cu:3");
   EXPECT_EQ(element("(float)(_Float16)a[i]").report.decided, "the conversion to half precision at test.cu:3");
   EXPECT_EQ(element("(float)(((const int*)a)[i] & 255)").report.decided, "");
@@ -140,7 +140,8 @@ TEST(FieldRun, WhatRecordedValuesDecideIsFollowed) {
 
 TEST(FieldRun, OfOtherFunctionsEqualArgumentsHaveEqualValues) {
   auto with = [](const std::string& expression) {
-    return run_in_field("#include <cuda_runtime.h>\n" + kernel("out[i] = " + expression + ";"), {.with_headers = true});
+    return run_in_field("#include <cuda_runtime.h>\n" + field_kernel("out[i] = " + expression + ";"),
+                        {.with_headers = true});
   };
   const FieldResult sum = with("expf(a[i] + b[i])");
   EXPECT_EQ(sum, with("expf(b[i] + a[i])"));
@@ -157,7 +158,7 @@ TEST(FieldRun, OfOtherFunctionsEqualArgumentsHaveEqualValues) {
   EXPECT_EQ(with("__fmul_rz(a[i], b[i])"), with("a[i] * b[i]"));
   EXPECT_NE(with("rintf(a[i])"), with("roundf(a[i])"));
   const FieldResult both =
-      run_in_field("#include <cuda_runtime.h>\n" + kernel("float s, c; sincosf(a[i], &s, &c); out[i] = s + c;"),
+      run_in_field("#include <cuda_runtime.h>\n" + field_kernel("float s, c; sincosf(a[i], &s, &c); out[i] = s + c;"),
                    {.with_headers = true});
   EXPECT_EQ(both, with("sinf(a[i]) + cosf(a[i])"));
 }
@@ -172,15 +173,16 @@ TEST(FieldRun, OtherInputsAreDrawnWithAnotherSeed) {
   EXPECT_EQ(element("a[i] + 0", {.seed = 1}).states, element("a[i]", {.seed = 1}).states);
 }
 
-const std::string kSumInOrder = kernel(
+const std::string kSumInOrder = field_kernel(
     "float sum = 0; for (int j = 0; j < 64; ++j) sum += a[j] * b[j + i % 8];\n"
     "out[i] = sum;");
 
 TEST(FieldRun, ASumSplitInPartsIsTheSame) {
   const FieldResult whole = run_in_field(kSumInOrder);
   auto split = [](int last) {
-    return run_in_field(kernel("float s[4] = {}; for (int j = 0; j < " + std::to_string(last) +
-                               "; ++j) s[j % 4] += a[j] * b[j + i % 8];\nout[i] = (s[0] + s[1]) + (s[2] + s[3]);"));
+    return run_in_field(
+        field_kernel("float s[4] = {}; for (int j = 0; j < " + std::to_string(last) +
+                     "; ++j) s[j % 4] += a[j] * b[j + i % 8];\nout[i] = (s[0] + s[1]) + (s[2] + s[3]);"));
   };
   EXPECT_EQ(whole, split(64));
   EXPECT_NE(whole, split(63)) << "without its last term";
@@ -190,9 +192,9 @@ TEST(FieldRun, ASumSplitInPartsIsTheSame) {
 TEST(FieldRun, LocalArraysThatAreIndexedHoldNumbers) {
   auto dynamic = [](const std::string& index) {
     return run_in_field(
-        kernel("float s[8]; for (int j = 0; j < 8; ++j) s[(j + n) % 8] = a[j] * b[i];\n"
-               "float sum = 0; for (int j = 0; j < 8; ++j) sum += s[(j * n + i) % 8 * 0 + " +
-               index + "]; out[i] = sum;"));
+        field_kernel("float s[8]; for (int j = 0; j < 8; ++j) s[(j + n) % 8] = a[j] * b[i];\n"
+                     "float sum = 0; for (int j = 0; j < 8; ++j) sum += s[(j * n + i) % 8 * 0 + " +
+                     index + "]; out[i] = sum;"));
   };
   EXPECT_EQ(dynamic("j"), dynamic("7 - j"));
   EXPECT_NE(dynamic("j"), dynamic("(j | 1)"));
@@ -216,13 +218,13 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
   };
   const FieldResult tree = reduce("32; s > 0; s /= 2");
   const FieldResult in_order = run_in_field(
-      kernel("if (threadIdx.x) return; float sum = 0; for (int j = 0; j < 64; ++j) sum += b[j] * a[i + j];\n"
-             "out[blockIdx.x] = sum;"));
+      field_kernel("if (threadIdx.x) return; float sum = 0; for (int j = 0; j < 64; ++j) sum += b[j] * a[i + j];\n"
+                   "out[blockIdx.x] = sum;"));
   EXPECT_EQ(tree, in_order);
   EXPECT_EQ(tree.report.decided, "");
   EXPECT_NE(reduce("16; s > 0; s /= 2"), in_order);
   for (bool fibers : {false, true}) {
-    const FieldResult shuffled = run_in_field("#include <cuda_runtime.h>\n" + kernel(R"(
+    const FieldResult shuffled = run_in_field("#include <cuda_runtime.h>\n" + field_kernel(R"(
   __shared__ float half[2];
   float sum = a[i] * b[threadIdx.x];
   for (int s = 16; s > 0; s /= 2) sum += __shfl_down_sync(0xffffffffu, sum, s);
@@ -283,16 +285,17 @@ __global__ void k(const float* a, const float* b, float* out, int n) {
 }
 
 TEST(FieldRun, AtomicSumsAreTheSameInAnyOrder) {
-  const FieldResult atomic = run_in_field(kernel("__nvvm_atom_add_gen_f((float*)out + i % 4, a[i]);"));
-  const FieldResult reversed = run_in_field(kernel("__nvvm_atom_add_gen_f((float*)out + (127 - i) % 4, a[127 - i]);"));
+  const FieldResult atomic = run_in_field(field_kernel("__nvvm_atom_add_gen_f((float*)out + i % 4, a[i]);"));
+  const FieldResult reversed =
+      run_in_field(field_kernel("__nvvm_atom_add_gen_f((float*)out + (127 - i) % 4, a[127 - i]);"));
   EXPECT_EQ(atomic, reversed);
   EXPECT_EQ(atomic.report.decided, "");
-  EXPECT_NE(atomic, run_in_field(kernel("if (i) __nvvm_atom_add_gen_f((float*)out + i % 4, a[i]);")));
+  EXPECT_NE(atomic, run_in_field(field_kernel("if (i) __nvvm_atom_add_gen_f((float*)out + i % 4, a[i]);")));
 }
 
 TEST(FieldRun, WorkersThatShareTheBlocksLeaveTheNumbersOfOne) {
   // 256 blocks; every float of `a` is read by many of them, and its number drawn by whichever comes first.
-  const std::string sums = kernel(
+  const std::string sums = field_kernel(
       "float part[4] = {0, 0, 0, 0};\n"
       "for (int j = 0; j < n; ++j) part[j % 4] += a[(i + j) % n] * b[j] / a[j] * 0.1f;\n"
       "if (b[i % n] < 0) part[0] = 0;\n"
@@ -312,37 +315,37 @@ TEST(FieldRun, WorkersThatShareTheBlocksLeaveTheNumbersOfOne) {
 
 TEST(FieldRun, BlocksThatCombineTheirResultsAreRunByOneWorker) {
   // The states of a sum by atomics are read and written apart: two workers would lose some.
-  const std::string sum = kernel("__nvvm_atom_add_gen_f((float*)out, a[i % n]);");
+  const std::string sum = field_kernel("__nvvm_atom_add_gen_f((float*)out, a[i % n]);");
   const FieldResult one = run_in_field(sum, {.geometry = grid(2048, 64), .workers = 1});
   for (int repeat = 0; repeat < 5; ++repeat)
     EXPECT_EQ(one, run_in_field(sum, {.geometry = grid(2048, 64), .workers = 4}));
 }
 
 TEST(FieldRun, CopiesByVectorsOfIntegersCarryNumbers) {
-  const FieldResult plain = run_in_field(kernel("out[i] = a[i];"));
-  EXPECT_EQ(plain, run_in_field(kernel("if (i < 32) { typedef int four __attribute__((ext_vector_type(4)));\n"
-                                       "((four*)out)[i] = ((const four*)a)[i]; }")));
-  EXPECT_EQ(plain, run_in_field(kernel("__builtin_memcpy(out + i, a + i, 4);")));
-  EXPECT_EQ(plain, run_in_field(kernel("if (i < 8) __builtin_memcpy(out + 16 * i, a + 16 * i, 64);")));
-  EXPECT_EQ(plain, run_in_field(kernel("int bits = __builtin_bit_cast(int, a[i]); __shared__ int s[64];\n"
-                                       "s[threadIdx.x] = bits; out[i] = ((float*)s)[threadIdx.x];")));
-  EXPECT_NE(plain, run_in_field(kernel("if (i < 31) { typedef int four __attribute__((ext_vector_type(4)));\n"
-                                       "((four*)out)[i] = ((const four*)a)[i]; }")));
+  const FieldResult plain = run_in_field(field_kernel("out[i] = a[i];"));
+  EXPECT_EQ(plain, run_in_field(field_kernel("if (i < 32) { typedef int four __attribute__((ext_vector_type(4)));\n"
+                                             "((four*)out)[i] = ((const four*)a)[i]; }")));
+  EXPECT_EQ(plain, run_in_field(field_kernel("__builtin_memcpy(out + i, a + i, 4);")));
+  EXPECT_EQ(plain, run_in_field(field_kernel("if (i < 8) __builtin_memcpy(out + 16 * i, a + 16 * i, 64);")));
+  EXPECT_EQ(plain, run_in_field(field_kernel("int bits = __builtin_bit_cast(int, a[i]); __shared__ int s[64];\n"
+                                             "s[threadIdx.x] = bits; out[i] = ((float*)s)[threadIdx.x];")));
+  EXPECT_NE(plain, run_in_field(field_kernel("if (i < 31) { typedef int four __attribute__((ext_vector_type(4)));\n"
+                                             "((four*)out)[i] = ((const four*)a)[i]; }")));
 }
 
 TEST(FieldRun, IntegersThatAreWrittenAreFloatsOfTheirBits) {
-  EXPECT_EQ(run_in_field(kernel("((volatile int*)out)[i] = 0x3f800000; out[i] *= a[i];")),
-            run_in_field(kernel("out[i] = a[i];")));
-  EXPECT_EQ(run_in_field(kernel("((volatile int*)out)[i] = 0; out[i] += a[i];")),
-            run_in_field(kernel("out[i] = a[i];")));
+  EXPECT_EQ(run_in_field(field_kernel("((volatile int*)out)[i] = 0x3f800000; out[i] *= a[i];")),
+            run_in_field(field_kernel("out[i] = a[i];")));
+  EXPECT_EQ(run_in_field(field_kernel("((volatile int*)out)[i] = 0; out[i] += a[i];")),
+            run_in_field(field_kernel("out[i] = a[i];")));
 }
 
 TEST(FieldRun, WhatIsNotWrittenIsWhatWasThere) {
-  const FieldResult nothing = run_in_field(kernel(""));
-  EXPECT_EQ(nothing, run_in_field(kernel("out[i] = out[i] + 0;")));
-  EXPECT_EQ(nothing, run_in_field(kernel("out[i] = out[i] * a[i] / a[i];")));
-  EXPECT_NE(nothing, run_in_field(kernel("out[i] = a[i];")));
-  EXPECT_NE(run_in_field(kernel("out[i] = a[i];")), run_in_field(kernel("if (i != 77) out[i] = a[i];")));
+  const FieldResult nothing = run_in_field(field_kernel(""));
+  EXPECT_EQ(nothing, run_in_field(field_kernel("out[i] = out[i] + 0;")));
+  EXPECT_EQ(nothing, run_in_field(field_kernel("out[i] = out[i] * a[i] / a[i];")));
+  EXPECT_NE(nothing, run_in_field(field_kernel("out[i] = a[i];")));
+  EXPECT_NE(run_in_field(field_kernel("out[i] = a[i];")), run_in_field(field_kernel("if (i != 77) out[i] = a[i];")));
 }
 
 TEST(FieldRun, ParametersByValueAreDrawnToo) {
@@ -350,7 +353,7 @@ TEST(FieldRun, ParametersByValueAreDrawnToo) {
     return run_in_field(
         "struct S { float x; int y; float z[2]; };\n"
         "__device__ float scaled(S s, int i) { return " +
-        expression + "; }\n" + kernel("S s = {a[0], n, {a[1], a[2]}}; out[i] = scaled(s, i);"));
+        expression + "; }\n" + field_kernel("S s = {a[0], n, {a[1], a[2]}}; out[i] = scaled(s, i);"));
   };
   EXPECT_EQ(with("s.z[i % 2] * s.x"), with("s.x * (i % 2 ? s.z[1] : s.z[0])"));
   EXPECT_NE(with("s.z[i % 2] * s.x"), with("s.x * s.z[0]"));

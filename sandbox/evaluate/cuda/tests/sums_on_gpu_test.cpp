@@ -36,7 +36,7 @@ void sum(const FakeCall& call, const std::string& how) {
   }
 }
 
-std::optional<FakeImage> compiled(std::string_view image) {
+std::optional<FakeImage> compiled_image(std::string_view image) {
   for (std::string how : {"in_order", "by_halves", "lost", "far"}) {
     const size_t at = image.find("sums_" + how + "_in_");
     if (at == image.npos) continue;
@@ -66,7 +66,7 @@ class SumsOnGpu : public ::testing::Test {
     auto runners = [](const Mep& mep, const std::filesystem::path& folder, const RunnerSettings& settings) {
       auto open = [](int) -> Result<std::unique_ptr<Device>> {
         auto device = std::make_unique<FakeDevice>(std::map<std::string, FakeImage>{});
-        device->unregistered = compiled;
+        device->unregistered = compiled_image;
         return std::unique_ptr<Device>(std::move(device));
       };
       return RunnerProcess::fork_server(mep, folder, settings, {open});

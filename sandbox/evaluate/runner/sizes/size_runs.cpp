@@ -9,20 +9,18 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr double kMostSeconds = 2;             // Of a finalist; the original's answers once take as long again.
+constexpr double kMostSecondsOfSizes = 2;      // Of a finalist; the original's answers once take as long again.
 constexpr uint64_t kMostBytes = 512ull << 20;  // Of answers that are kept for later finalists.
 constexpr int kMostLost = 2;                   // Processes that the original may end at sizes, before no more is tried.
-constexpr const char* kExperiment = "size ";
-
-double seconds_since(Deadline begin) { return std::chrono::duration<double>(Deadline::clock::now() - begin).count(); }
+constexpr const char* kSizeExperiment = "size ";
 
 /// Of all instances: what ends the original's process on one would end it on another.
-std::string experiment(const SizedInstance& sized) { return kExperiment + sized.size.text(); }
+std::string experiment(const SizedInstance& sized) { return kSizeExperiment + sized.size.text(); }
 
 }  // namespace
 
 double SizeRuns::most_seconds(double check) {
-  return std::min(kMostSeconds, static_cast<double>(kMostSizes * kMostSizedInstances) * check);
+  return std::min(kMostSecondsOfSizes, static_cast<double>(kMostSizes * kMostSizedInstances) * check);
 }
 
 double SizeRuns::expected_seconds(const SizedInstance& sized) const {
@@ -124,10 +122,11 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
   double original = 0, own = 0;
   size_t cut = 0;
   const auto lost =
-      std::ranges::count_if(bench_.settings.fatal, [](auto& one) { return one.starts_with(kExperiment); });
+      std::ranges::count_if(bench_.settings.fatal, [](auto& one) { return one.starts_with(kSizeExperiment); });
   for (auto& sized : plan.launches) {
     if (bench_.ended()) return !(bench_.cut = true);
-    if (own > kMostSeconds || original > kMostSeconds || expected_seconds(sized) > kMostSeconds || lost >= kMostLost) {
+    if (own > kMostSecondsOfSizes || original > kMostSecondsOfSizes || expected_seconds(sized) > kMostSecondsOfSizes ||
+        lost >= kMostLost) {
       ++cut;
       continue;
     }

@@ -11,7 +11,7 @@ namespace kernelift::sandbox {
 
 namespace {
 
-constexpr uint64_t kGuard = 64 << 10;  // Bytes of canary on either side of memory that has grown.
+constexpr uint64_t kGuardBytes = 64 << 10;  // Bytes of canary on either side of memory that has grown.
 
 /// The bytes, and behind them elements that are drawn from them.
 std::vector<std::byte> with_more_like_them(std::vector<std::byte> bytes, uint64_t size, uint32_t stride) {
@@ -56,9 +56,9 @@ Status grow(const Workbench& bench, double growth, SizedMemory& made) {
     auto pointers = pointers_into(region, instance.arguments);
     if (pointers.empty()) pointers.push_back({});
     for (auto& places : pointers) {
-      KERNELIFT_ASSIGN(DeviceMemory live, bench.device.place(0, kGuard + bytes.size() + kGuard));
+      KERNELIFT_ASSIGN(DeviceMemory live, bench.device.place(0, kGuardBytes + bytes.size() + kGuardBytes));
       ReplayBuffer& copy = grown.emplace_back(region);
-      copy.live = live.address + kGuard, copy.size = bytes.size();
+      copy.live = live.address + kGuardBytes, copy.size = bytes.size();
       copy.given = copy.answer = given.address, copy.veiled = false;
       copy.rows = rows_of(region.bounds.layout, copy.size);
       copy.states.clear(), copy.range_count = 0;

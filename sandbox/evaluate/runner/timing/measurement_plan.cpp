@@ -40,7 +40,7 @@ constexpr size_t kKinds = 2;  ///< Of perturbed inputs.
 // equally long for equal work: there the first pair decides unless it is close to what would be a gain.
 constexpr int kClearPairs = 2, kMostSparing = 3, kClearPairsOfGpu = 1;
 constexpr double kClear = 1.2, kClearOfGpu = 1.05;
-constexpr double kPatience = 2, kSlack = 0.25;  ///< Limit of a launch: a multiple of the original's, and seconds.
+constexpr double kPlanPatience = 2, kSlack = 0.25;  ///< Limit of a launch: a multiple of the original's, and seconds.
 /// On a GPU what is ended takes its process along, and the next one calibrates again: that is not worth less.
 constexpr double kRestartSeconds = 2;
 
@@ -145,7 +145,7 @@ double MeasurementPlan::original_limit(double slowest) const {
 
 double MeasurementPlan::candidate_limit(double slowest) const {
   if (!sparing()) return slowest * inputs_.rules.patience;
-  return kPatience * slowest + kSlack + (inputs_.processor ? 0 : kSparingLaunches * slowest + kRestartSeconds);
+  return kPlanPatience * slowest + kSlack + (inputs_.processor ? 0 : kSparingLaunches * slowest + kRestartSeconds);
 }
 
 MeasurementPlan::Confirmation MeasurementPlan::confirmation(const std::vector<Cost>& costs,

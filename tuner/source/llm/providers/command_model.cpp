@@ -16,7 +16,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kQuoted = 200;  ///< Characters of the program's error output that are shown.
+constexpr size_t kQuotedOutput = 200;  ///< Characters of the program's error output that are shown.
 
 Status take_as_stdin(const std::filesystem::path& file) {
   const int from = ::open(file.c_str(), O_RDONLY);
@@ -60,7 +60,7 @@ ModelReply CommandModel::ask(const ModelRequest& request, const CallLimits& limi
   if (stop) return {environment_error("stopped"), 1};
   if (!ran.ok()) return {std::move(ran).error(), 0};
   if (!ran->ok()) {
-    const std::string said = shown_line(without_secrets(ran->err.empty() ? ran->out : ran->err), kQuoted);
+    const std::string said = shown_line(without_secrets(ran->err.empty() ? ran->out : ran->err), kQuotedOutput);
     return {environment_error("'" + words_[0] + "' " + ran->describe() +
                               (said.empty() ? " and said nothing" : " and said: " + said)),
             1};

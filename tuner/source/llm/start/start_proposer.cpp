@@ -13,7 +13,7 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr const char* kKind = "start";
-constexpr size_t kShownLine = 160;
+constexpr size_t kShownStart = 160;
 
 std::string space_text(const MepSpace& space) {
   std::string text;
@@ -73,7 +73,7 @@ void StartProposer::take_answer(const AnsweredCall& answered) {
   auto read = StartingPoints::read(space_->space(), answer->text);
   if (!read.ok()) return notes_.push_back("no starting configurations: " + read.error().message);
   rejected_ = read->rejected;
-  for (auto& why : rejected_) notes_.push_back("not begun with: " + shown_line(why, kShownLine));
+  for (auto& why : rejected_) notes_.push_back("not begun with: " + shown_line(why, kShownStart));
   hand_over(*read);
 }
 

@@ -16,7 +16,7 @@
 namespace kernelift::tuner {
 namespace {
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_double_to_float(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel) return {};
   auto& context = source.context();
@@ -68,7 +68,7 @@ const Rule kDoubleToFloat = {
     "compute in float where all data is float",
     "no pointer parameter of the kernel is double, and no part of the value becomes an integer",
     {},
-    find,
+    find_double_to_float,
     {Bound::Compute}};
 
 }  // namespace kernelift::tuner

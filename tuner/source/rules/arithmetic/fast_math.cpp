@@ -125,7 +125,7 @@ void replace_divisions(const KernelSource& source, const clang::Stmt* body, std:
   });
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings& values) {
+std::vector<Opportunity> find_fast_math(const KernelSource& source, const RuleContext&, const Bindings& values) {
   int64_t operations = values.at("operations");
   static constexpr const char* kOperations[] = {"", "functions", "divisions", "functions and divisions"};
   Opportunity found;
@@ -159,7 +159,7 @@ const Rule kFastMath = {"fast_math",
                         "single-precision functions (1), divisions (2) or both (3) by the hardware's approximations",
                         "float operands; the results tolerate an error of a few units in the last place",
                         {{"operations", {1, 2, 3}}},
-                        find,
+                        find_fast_math,
                         {Bound::Compute}};
 
 }  // namespace kernelift::tuner

@@ -115,7 +115,7 @@ bool distinguishes_rounding(const clang::BinaryOperator* comparison) {
   return inexact;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
+std::vector<Opportunity> find_float_literals(const KernelSource& source, const RuleContext&, const Bindings&) {
   Opportunity found;
   found.place = "whole text",
   found.effects = {"lowers the precision of double constants, and of results computed with them, to float"};
@@ -163,7 +163,7 @@ const Rule kFloatLiterals = {"float_literals",
                              "compute float expressions in float, not in double",
                              "a double expression of float operands and literals whose value becomes a float",
                              {},
-                             find,
+                             find_float_literals,
                              {Bound::Compute}};
 
 }  // namespace kernelift::tuner

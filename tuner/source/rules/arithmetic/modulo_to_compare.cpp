@@ -23,7 +23,7 @@ bool is_sum(const clang::Expr* expression) {
   return binary && binary->isAdditiveOp();
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_modulo_to_compare(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   std::vector<Opportunity> found;
   auto& context = source.context();
   for (auto* function : source.functions()) {
@@ -72,7 +72,7 @@ const Rule kModuloToCompare = {"modulo_to_compare",
                                "wrap around by comparison, and divide only where that does not suffice",
                                "a remainder of a sum without side effects, by a divisor that is not constant",
                                {},
-                               find,
+                               find_modulo_to_compare,
                                {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift::tuner

@@ -43,7 +43,7 @@ bool divides_one(const clang::BinaryOperator* division) {
   return integer && integer->getValue() == 1;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext&, const Bindings&) {
+std::vector<Opportunity> find_reciprocal(const KernelSource& source, const RuleContext&, const Bindings&) {
   std::vector<Opportunity> found;
   for (auto* function : source.functions()) {
     Opportunity opportunity;
@@ -130,7 +130,7 @@ const Rule kReciprocal = {"reciprocal",
                           "multiply by the reciprocal of a loop-invariant divisor; small integer powers as products",
                           "the divisor does not change in the loop, or is divided by more than once",
                           {},
-                          find,
+                          find_reciprocal,
                           {Bound::Compute}};
 
 }  // namespace kernelift::tuner

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kFarthest = 8;  ///< Distance along an axis.
 constexpr size_t kMostBoxes = 4;  ///< Of a tile.
 
-using Point = std::pair<int64_t, int64_t>;
+using Offsets = std::pair<int64_t, int64_t>;
 
 /// The multiple of `step` that the sum is, if it is a small one.
 std::optional<int64_t> small_multiple(const IndexSum& sum, const IndexSum& step) {
@@ -31,9 +31,9 @@ std::optional<int64_t> small_multiple(const IndexSum& sum, const IndexSum& step)
 }
 
 /// Rectangles that cover these points and no other, each as large as it can be from its first point on.
-std::vector<HaloBox> rectangles(const std::set<Point>& points) {
+std::vector<HaloBox> rectangles(const std::set<Offsets>& points) {
   std::vector<HaloBox> boxes;
-  std::set<Point> open = points;
+  std::set<Offsets> open = points;
   while (!open.empty()) {
     const auto [x, y] = *open.begin();
     HaloBox largest;
@@ -79,7 +79,7 @@ void join_over_gaps(std::vector<HaloBox>& boxes, int axis) {
     }
 }
 
-bool leaves_loop(const clang::ForStmt* loop) {
+bool leaves_sweep(const clang::ForStmt* loop) {
   bool leaves = false;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
     return !(leaves |= llvm::isa<clang::BreakStmt, clang::ReturnStmt, clang::GotoStmt>(inner));
@@ -239,7 +239,7 @@ std::string HaloKernel::complete(Read& read, const Family& family) const {
   for (auto* loop : around.loops) {
     if (march_ && loop == march_->loop && loop == around.loops.back()) continue;
     auto range = counted_range(source_, loop);
-    if (!range || leaves_loop(loop)) return name + "in a loop whose iterations are not known by number";
+    if (!range || leaves_sweep(loop)) return name + "in a loop whose iterations are not known by number";
     const auto parts = LoopRange::of(loop);
     ranges[IndexSums::name(parts->counter)] = *range;
     const bool last = parts->condition->getOpcode() == clang::BO_LE;
@@ -308,7 +308,7 @@ std::string HaloKernel::choose_base(HaloTile& tile, const std::vector<Read>& rea
         nearest = away, tile.base = read.use.read, tile.counters = counters;
         base[0] = at[0], base[1] = at[1];
       }
-  std::map<std::tuple<std::set<IndexBound>, std::set<IndexBound>, std::set<std::string>>, std::set<Point>> groups;
+  std::map<std::tuple<std::set<IndexBound>, std::set<IndexBound>, std::set<std::string>>, std::set<Offsets>> groups;
   for (auto read : reads) {
     std::set<IndexBound> elements;
     for (auto bound : read.under.elements) bound.shift -= base[bound.axis], elements.insert(bound);

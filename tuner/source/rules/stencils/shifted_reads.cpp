@@ -177,9 +177,9 @@ bool is_only_read(const KernelSource& source, const clang::Stmt* kernel_body, co
 
 namespace {
 
-class Finder {
+class ShiftFinder {
  public:
-  Finder(const KernelSource& source, const IndexSums& sums, const clang::Stmt* kernel_body)
+  ShiftFinder(const KernelSource& source, const IndexSums& sums, const clang::Stmt* kernel_body)
       : source_(source), sums_(sums), kernel_body_(kernel_body) {}
   ShiftedReads run(const std::vector<const clang::Stmt*>& statements);
 
@@ -211,7 +211,7 @@ std::optional<int64_t> multiple(const IndexSum& difference, const IndexSum& step
   return difference == IndexSum().plus(step, count) ? std::optional(count) : std::nullopt;
 }
 
-void Finder::add(const clang::ArraySubscriptExpr* element, bool always) {
+void ShiftFinder::add(const clang::ArraySubscriptExpr* element, bool always) {
   auto* array = named_variable(element->getBase());
   if (!array || !llvm::isa<clang::ParmVarDecl>(array) || !array->getType()->isPointerType() || sums_.changes(array) ||
       array->getType()->getPointeeType().isVolatileQualified())
@@ -232,7 +232,7 @@ void Finder::add(const clang::ArraySubscriptExpr* element, bool always) {
   if (always) families_.back().always.insert(0);
 }
 
-void Finder::visit(const clang::Stmt* statement, bool always) {
+void ShiftFinder::visit(const clang::Stmt* statement, bool always) {
   if (!statement) return;
   auto children = [&](bool happen) {
     for (auto* child : statement->children()) visit(child, happen);
@@ -259,7 +259,7 @@ void Finder::visit(const clang::Stmt* statement, bool always) {
                                 clang::CXXForRangeStmt, clang::LambdaExpr>(statement));
 }
 
-ShiftedReads Finder::run(const std::vector<const clang::Stmt*>& statements) {
+ShiftedReads ShiftFinder::run(const std::vector<const clang::Stmt*>& statements) {
   for (auto* statement : statements) visit(statement, true);
   ShiftedReads found;
   for (auto& family : families_) {
@@ -294,7 +294,7 @@ ShiftedReads Finder::run(const std::vector<const clang::Stmt*>& statements) {
 
 ShiftedReads shifted_reads(const KernelSource& source, const IndexSums& sums, const clang::Stmt* kernel_body,
                            const std::vector<const clang::Stmt*>& statements) {
-  return Finder(source, sums, kernel_body).run(statements);
+  return ShiftFinder(source, sums, kernel_body).run(statements);
 }
 
 }  // namespace kernelift::tuner

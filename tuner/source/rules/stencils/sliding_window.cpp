@@ -20,7 +20,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kMostValues = 48;  ///< Of a thread, in registers.
+constexpr size_t kMostInWindow = 48;  ///< Of a thread, in registers.
 
 bool counts_by_one(const clang::ForStmt* loop, const clang::VarDecl* counter, const KernelSource& source) {
   if (auto* unary = llvm::dyn_cast_or_null<clang::UnaryOperator>(loop->getInc()))
@@ -74,7 +74,7 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   };
   if (reads.runs.empty()) return std::nullopt;
   auto windows = RegisterWindows::of(source, reads.runs, "window");
-  if (!windows || windows->values(0) > kMostValues) return std::nullopt;
+  if (!windows || windows->values(0) > kMostInWindow) return std::nullopt;
   if (windows->has_gaps()) return decline("it reads " + windows->arrays() + " at distances larger than one");
   if (first.empty() || !is_invariant(range->first, changed_within(loop)))
     return decline("its first iteration cannot be told from the others");
@@ -119,7 +119,7 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_sliding_window(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   std::vector<Opportunity> found;
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel) return {};
@@ -136,7 +136,7 @@ const Rule kSlidingWindow = {
     "a loop that counts by one and reads one array at successive distances from its counter, under no condition; the "
     "kernel stores to no such array",
     {},
-    find,
+    find_sliding_window,
     {Bound::Memory, Bound::Latency},
     0.15};
 

@@ -155,7 +155,8 @@ std::optional<Opportunity> RowTiler::run() {
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_stencil_register_tiling(const KernelSource& source, const RuleContext& facts,
+                                                      const Bindings& values) {
   const int64_t rows = values.at("rows");
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.geometries.empty() || !RowKernel::is_fit(source, kernel)) return {};
@@ -185,7 +186,7 @@ const Rule kStencilRegisterTiling = {
     "a global index along y or z with a lower and upper bounds, several reads of one array at constant distances along "
     "it, under no condition; the kernel stores to no such array, and has no barrier or shared memory",
     {{"rows", {4, 2, 8, 16, 32}}},
-    find,
+    find_stencil_register_tiling,
     {Bound::Memory, Bound::Latency},
     0.3};
 

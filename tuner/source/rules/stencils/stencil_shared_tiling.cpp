@@ -28,7 +28,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr int64_t kFewestThreads = 64;
+constexpr int64_t kFewestOfTile = 64;
 constexpr size_t kMostChained = 2;  ///< Conditions in a row that are joined by ||.
 
 class TileFiller {
@@ -247,11 +247,12 @@ bool suits_launches(const RuleContext& facts, int axis, int64_t side, bool bound
   });
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_stencil_shared_tiling(const KernelSource& source, const RuleContext& facts,
+                                                    const Bindings& values) {
   const int64_t sides[] = {values.at("columns"), values.at("rows"), 1};
   const int64_t threads = sides[0] * sides[1];
   auto* kernel = source.kernel(facts.kernel);
-  if (!kernel || facts.geometries.empty() || threads < kFewestThreads || threads > kMostThreadsPerBlock) return {};
+  if (!kernel || facts.geometries.empty() || threads < kFewestOfTile || threads > kMostThreadsPerBlock) return {};
   HaloKernel halo(source, facts, kernel);
   if (!halo.find()) {
     if (!halo.why_not().empty() && facts.declined)
@@ -315,7 +316,7 @@ const Rule kStencilSharedTiling = {
     "bounds, under bounds of the indices alone; the kernel stores to no such array, and has no barrier or shared "
     "memory",
     {{"columns", {32, 64, 16, 128}}, {"rows", {8, 16, 4, 1}}},
-    find,
+    find_stencil_shared_tiling,
     {Bound::Memory, Bound::Latency},
     0.1};
 

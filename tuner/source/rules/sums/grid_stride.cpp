@@ -50,7 +50,8 @@ std::string bound_of(const KernelSource& source, const RepeatedPart& part) {
   return {};
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_grid_stride(const KernelSource& source, const RuleContext& facts,
+                                          const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || !kernel->getReturnType()->isVoidType()) return {};
   const int64_t factor = values.at("factor");
@@ -94,7 +95,7 @@ const Rule kGridStride = {
     "a global index along the axis that a guard keeps below a bound; no barriers, shared memory or other use of the "
     "block's index",
     {{"factor", {16, 4, 64}}},
-    find,
+    find_grid_stride,
     {Bound::Memory, Bound::Compute},
     0.1};
 

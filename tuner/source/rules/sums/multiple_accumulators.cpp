@@ -22,7 +22,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kLongestBody = 1000;  ///< Characters: it is repeated.
+constexpr size_t kLongestRepeated = 1000;  ///< Characters: it is repeated.
 
 struct Accumulated {
   std::string name, type, parts;
@@ -115,7 +115,7 @@ std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
   auto whole = source_.span(loop), inside = source_.span(loop->getBody());
   auto end = source_.statement_end(loop);
   if (!counted || !whole || !inside || !end || !llvm::isa_and_nonnull<clang::CompoundStmt>(outer) ||
-      !source_.first_on_line(whole->begin) || *end - inside->begin > kLongestBody ||
+      !source_.first_on_line(whole->begin) || *end - inside->begin > kLongestRepeated ||
       counted->counter->getType()->isDependentType())
     return std::nullopt;
   // Several iterations of an outer loop are not done together.
@@ -173,7 +173,8 @@ std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
   return TextEdit{whole->begin, *end, text};
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_multiple_accumulators(const KernelSource& source, const RuleContext& facts,
+                                                    const Bindings& values) {
   if (facts.geometries.empty() || (!facts.on_cpu && std::ranges::all_of(facts.geometries, fills_device))) return {};
   const Accumulators accumulators(source, facts, values.at("sums"));
   std::vector<Opportunity> found;
@@ -197,7 +198,7 @@ const Rule kMultipleAccumulators = {
     "a loop without others in it that computes sums or extrema in variables and has no pragma; on a GPU, fewer threads "
     "than it holds",
     {{"sums", {4, 8, 2}}},
-    find,
+    find_multiple_accumulators,
     {Bound::Latency, Bound::Compute}};
 
 }  // namespace kernelift::tuner

@@ -164,7 +164,8 @@ PrivateSums PrivateSums::of(const KernelSource& source, const std::vector<const 
 
 namespace {
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_register_privatisation(const KernelSource& source, const RuleContext& facts,
+                                                     const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel) return {};
   std::vector<Opportunity> found;
@@ -204,7 +205,7 @@ const Rule kRegisterPrivatisation = {
     "atomicAdd in a loop, whose result is not used, on an address that stays the same; nothing else there names the "
     "memory",
     {},
-    find,
+    find_register_privatisation,
     {Bound::Memory, Bound::Latency},
     0.5};
 

@@ -137,7 +137,7 @@ std::vector<Opportunity> stored(const KernelSource& source, const RuleContext& f
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_split_k(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   const auto blocks = static_cast<uint64_t>(values.at("blocks"));
   if (!kernel || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() ||
@@ -182,7 +182,7 @@ const Rule kSplitK = {
     "loops that compute sums, and that a thread executes once, before anything is written; an axis of the grid that "
     "the kernel does not use; fewer threads than a GPU holds",
     {{"blocks", {16, 4, 64}}},
-    find,
+    find_split_k,
     {Bound::Latency, Bound::Memory},
     1};
 

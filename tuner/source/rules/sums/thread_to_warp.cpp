@@ -144,7 +144,8 @@ std::optional<Opportunity> first_of_block(const KernelSource& source, const Rule
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_thread_to_warp(const KernelSource& source, const RuleContext& facts,
+                                             const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   if (!body || facts.hip || facts.geometries.empty() || !kernel->getReturnType()->isVoidType() ||
@@ -175,7 +176,7 @@ const Rule kThreadToWarp = {
     "CUDA; a block of one thread, or a branch of the block's first thread in blocks of whole warps; loops that compute "
     "sums or extrema, or write one element per iteration",
     {{"threads", {256, 32, 1024}}},
-    find,
+    find_thread_to_warp,
     {Bound::Latency, Bound::Memory},
     1.2};
 

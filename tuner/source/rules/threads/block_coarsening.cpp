@@ -10,7 +10,8 @@
 namespace kernelift::tuner {
 namespace {
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_block_coarsening(const KernelSource& source, const RuleContext& facts,
+                                               const Bindings& values) {
   std::vector<Opportunity> found;
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || !kernel->getReturnType()->isVoidType()) return found;
@@ -27,7 +28,7 @@ const Rule kBlockCoarsening = {
     "let each block do the work of several",
     "a guarded global index along the axis; no barriers, shared memory or other use of the block's index",
     {{"factor", {2, 4, 8}}},
-    find,
+    find_block_coarsening,
     {Bound::Compute}};
 
 }  // namespace kernelift::tuner

@@ -23,8 +23,8 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr int64_t kMostNeighbours = 8;
-constexpr size_t kLongestBody = 8000;  ///< Characters.
+constexpr int64_t kMostMerged = 8;
+constexpr size_t kLongestMerged = 8000;  ///< Characters.
 
 const clang::VarDecl* shared_array(const clang::Stmt* statement) {
   auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement);
@@ -197,7 +197,7 @@ std::optional<TextEdit> Merger::rewrite() {
   if (first == all.end()) return std::nullopt;
   first = all.begin() + static_cast<long>(first_repeatable(all, static_cast<size_t>(first - all.begin())));
   auto start = source_.span(*first);
-  if (!close || !start || *close - start->begin > kLongestBody) return std::nullopt;
+  if (!close || !start || *close - start->begin > kLongestMerged) return std::nullopt;
   parameters_ = changed_parameters({first, all.end()}, 0);
   begin_ = start->begin, end_ = *close;
   for (auto& [variable, axes] : copies_.dependence().dependents())
@@ -252,7 +252,8 @@ bool is_plain(const KernelSource& source, const clang::Stmt* body) {
   return plain;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_block_merging(const KernelSource& source, const RuleContext& facts,
+                                            const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   // Kernels without barriers and shared memory are left to unroll_and_jam.
@@ -275,7 +276,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     neighbours *= wanted[axis];
     found.place += (found.place.empty() ? "along " : ", ") + name;
   }
-  if (axes.empty() || neighbours > kMostNeighbours) return {};
+  if (axes.empty() || neighbours > kMostMerged) return {};
   auto edit = Merger(source, body, axes).rewrite();
   if (!edit) return {};
   found.edits.push_back(std::move(*edit));
@@ -289,7 +290,7 @@ const Rule kBlockMerging = {"block_merging",
                             "let each block do the work of several neighbouring blocks, between the same barriers",
                             "barriers or shared memory; no return; the block's index is read in the kernel itself",
                             {{"x", {1, 2, 4}}, {"y", {1, 2, 4}}, {"z", {1, 2, 4}}},
-                            find,
+                            find_block_merging,
                             {Bound::Compute, Bound::Latency}};
 
 }  // namespace kernelift::tuner

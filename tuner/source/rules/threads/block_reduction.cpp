@@ -224,7 +224,8 @@ std::string index_text(const KernelSource& source, const GlobalIndex& index) {
   return width.starts_with("blockDim.") ? text : with_names(text, {{width, number(kColumns)}});
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_block_reduction(const KernelSource& source, const RuleContext& facts,
+                                              const Bindings& values) {
   const int64_t threads = values.at("threads");
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.geometries.empty()) return {};
@@ -282,7 +283,7 @@ const Rule kBlockReduction = {
     "last one of independent iterations, and no barrier or shared memory; one column per thread along x, and fewer "
     "threads than a GPU holds",
     {{"threads", {32, 8, 16, 4}}},
-    find,
+    find_block_reduction,
     {Bound::Latency, Bound::Memory},
     1.2};
 

@@ -10,7 +10,8 @@
 namespace kernelift::tuner {
 namespace {
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_launch_bounds(const KernelSource& source, const RuleContext& facts,
+                                            const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (facts.on_cpu || !kernel || kernel->hasAttr<clang::CUDALaunchBoundsAttr>() ||
       (facts.most_threads == 0 && facts.threads_text.empty()))
@@ -34,7 +35,7 @@ const Rule kLaunchBounds = {"launch_bounds",
                             "state the block size, and how many blocks a multiprocessor should hold",
                             "the kernel has no __launch_bounds__ yet, and no launch computes its block at run time",
                             {{"min_blocks", {0, 2, 4, 8}}},
-                            find,
+                            find_launch_bounds,
                             {Bound::Latency}};
 
 }  // namespace kernelift::tuner

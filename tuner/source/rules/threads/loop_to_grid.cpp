@@ -28,7 +28,8 @@ std::optional<std::vector<TextEdit>> edits_for(const KernelSource& source, const
   return edits;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_loop_to_grid(const KernelSource& source, const RuleContext& facts,
+                                           const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.geometries.empty() || !has_separate_threads(source, kernel)) return {};
   const int64_t blocks = values.at("blocks");
@@ -59,7 +60,7 @@ const Rule kLoopToGrid = {
     "a loop outside of others that carries no value from one iteration to the next and stores one or more elements in "
     "each; an axis of the grid that the kernel does not use; no barriers or shared memory",
     {{"blocks", {64, 8, 512}}},
-    find,
+    find_loop_to_grid,
     {Bound::Latency, Bound::Unknown},
     1};
 

@@ -211,7 +211,7 @@ std::optional<Opportunity> LoopToThreads::opportunity() {
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_loop_to_threads(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.geometries.empty() || !has_separate_threads(source, kernel) ||
       idle_axis(source, facts, kernel->getBody()) != 1)
@@ -236,7 +236,7 @@ const Rule kLoopToThreads = {
     "a loop outside of others that counts up by one, carries no value from one iteration to the next and stores one or "
     "more elements in each; its bound is a number or a parameter; no use of the y axis, no barriers or shared memory",
     {},
-    find,
+    find_loop_to_threads,
     {Bound::Latency, Bound::Unknown},
     1.5};
 

@@ -141,7 +141,8 @@ std::optional<Opportunity> with_copies(const KernelSource& source, const RuleCon
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_shared_privatisation(const KernelSource& source, const RuleContext& facts,
+                                                   const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt;
@@ -172,7 +173,7 @@ const Rule kSharedPrivatisation = {
     "let each block add to a copy in shared memory, which is added to the array at the end",
     "atomics whose result is not used, on a small array that the kernel does not access otherwise",
     {{"factor", {1, 8, 32}}},
-    find,
+    find_shared_privatisation,
     {Bound::Memory, Bound::Latency},
     0.3};
 

@@ -16,7 +16,7 @@ namespace {
 
 using Variables = std::set<const clang::VarDecl*>;
 
-constexpr size_t kLongestBody = 4000;  ///< Characters: declarations are repeated.
+constexpr size_t kLongestSplit = 4000;  ///< Characters: declarations are repeated.
 
 const clang::ForStmt* loop_of(const clang::Stmt* statement) {
   if (auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement)) statement = attributed->getSubStmt();
@@ -57,9 +57,9 @@ bool has_directives(const std::string& text) {
   return false;
 }
 
-class Finder {
+class SplitFinder {
  public:
-  Finder(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel)
+  SplitFinder(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel)
       : source_(source),
         facts_(facts),
         kernel_(kernel),
@@ -105,7 +105,7 @@ class Finder {
 };
 
 /// The column is the kernel's only use of its indices along x, and there is room for threads along y.
-bool Finder::find_indices() {
+bool SplitFinder::find_indices() {
   auto column = global_index(source_, kernel_, 0);
   if (!column || column->block_only || !counts_by_block(source_, facts_, column->value, 0)) return false;
   found_.column = std::move(*column);
@@ -115,7 +115,7 @@ bool Finder::find_indices() {
   return uses_idle_axis();
 }
 
-bool Finder::uses_idle_axis() const {
+bool SplitFinder::uses_idle_axis() const {
   // Threads along y that only repeat the others' work are replaced.
   bool good = std::ranges::all_of(facts_.geometries, [](auto& geometry) { return geometry.block.z == 1; });
   walk(body_, [&](const clang::Stmt* statement) {
@@ -128,7 +128,7 @@ bool Finder::uses_idle_axis() const {
   return good;
 }
 
-bool Finder::add_guard(const clang::IfStmt* guard, bool leaves) {
+bool SplitFinder::add_guard(const clang::IfStmt* guard, bool leaves) {
   if (guard->getElse() || guard->hasVarStorage() || guard->getInit() || !is_pure(guard->getCond()) ||
       !changed_within(guard->getCond()).empty())
     return false;
@@ -137,7 +137,7 @@ bool Finder::add_guard(const clang::IfStmt* guard, bool leaves) {
 }
 
 /// Separates what every thread does first, guards, and what threads do that have work.
-bool Finder::split_head() {
+bool SplitFinder::split_head() {
   std::vector<const clang::Stmt*> statements(body_->body_begin(), body_->body_end());
   auto is_guard = [&](const clang::Stmt* statement) {
     auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
@@ -182,7 +182,7 @@ bool Finder::split_head() {
 }
 
 /// Each statement begins and ends with its lines.
-bool Finder::add_items(const std::vector<const clang::Stmt*>& statements, size_t begin) {
+bool SplitFinder::add_items(const std::vector<const clang::Stmt*>& statements, size_t begin) {
   const std::string& text = source_.text();
   for (auto* statement : statements) {
     // Behind a pragma.
@@ -198,7 +198,7 @@ bool Finder::add_items(const std::vector<const clang::Stmt*>& statements, size_t
   return !found_.items.empty();
 }
 
-std::vector<const SplitItem*> Finder::earlier_items() const {
+std::vector<const SplitItem*> SplitFinder::earlier_items() const {
   std::vector<const SplitItem*> earlier, all;
   for (auto& item : found_.items) {
     if (item.loop) earlier = all;
@@ -207,14 +207,14 @@ std::vector<const SplitItem*> Finder::earlier_items() const {
   return earlier;
 }
 
-std::string Finder::unused_name(const std::string& stem) {
+std::string SplitFinder::unused_name(const std::string& stem) {
   std::string name = source_.fresh_name(stem);
   for (int other = 2; !names_.insert(name).second; ++other) name = source_.fresh_name(stem + std::to_string(other));
   return name;
 }
 
 /// Whether the item, a loop, only adds to sums of the thread and to array elements that stay the same.
-bool Finder::find_sums(SplitItem& item) {
+bool SplitFinder::find_sums(SplitItem& item) {
   auto* loop = loop_of(item.statement);
   auto counted = loop ? CountedLoop::of(loop) : std::nullopt;
   auto reduced = counted ? loops_.reduced_variables(loop, counted->counter) : std::nullopt;
@@ -236,7 +236,7 @@ bool Finder::find_sums(SplitItem& item) {
   return true;
 }
 
-bool Finder::add_variable_sum(SplitItem& item, const std::string& key, const Reduced& reduced) {
+bool SplitFinder::add_variable_sum(SplitItem& item, const std::string& key, const Reduced& reduced) {
   SplitSum sum;
   if (reduced.how == Reduced::How::Extremum) sum.function = reduced.function;
   const clang::Expr* object = nullptr;
@@ -267,7 +267,7 @@ bool Finder::add_variable_sum(SplitItem& item, const std::string& key, const Red
 }
 
 /// The variable begins as zero, or as a number for an extremum, and is not mentioned before the loop.
-bool Finder::find_in_place(SplitSum& sum, const clang::VarDecl* variable, const SplitItem& item) {
+bool SplitFinder::find_in_place(SplitSum& sum, const clang::VarDecl* variable, const SplitItem& item) {
   auto* value = variable->getInit();
   const bool constant = value && !value->isValueDependent() && value->isEvaluatable(source_.context());
   if (!constant || !variables_in(value).empty() || (sum.function.empty() && !is_zero(value))) return false;
@@ -290,7 +290,7 @@ bool Finder::find_in_place(SplitSum& sum, const clang::VarDecl* variable, const 
 }
 
 /// Not every iteration of the loop executes the statement.
-bool Finder::is_conditional(const clang::Stmt* statement, const clang::ForStmt* loop) const {
+bool SplitFinder::is_conditional(const clang::Stmt* statement, const clang::ForStmt* loop) const {
   for (const clang::Stmt* up = source_.parent(statement); up && up != loop; up = source_.parent(up)) {
     auto* binary = llvm::dyn_cast<clang::BinaryOperator>(up);
     if (!(llvm::isa<clang::CompoundStmt, clang::Expr>(up)) || (binary && binary->isLogicalOp()) ||
@@ -301,7 +301,7 @@ bool Finder::is_conditional(const clang::Stmt* statement, const clang::ForStmt* 
 }
 
 /// An unconditional statement before the item accesses the element.
-bool Finder::accessed_before(const SplitItem& item, const std::string& element) const {
+bool SplitFinder::accessed_before(const SplitItem& item, const std::string& element) const {
   for (auto& earlier : found_.items) {
     if (earlier.statement == item.statement) return false;
     auto* target = llvm::isa<clang::Expr>(earlier.statement) ? assigned_by(earlier.statement) : nullptr;
@@ -310,7 +310,7 @@ bool Finder::accessed_before(const SplitItem& item, const std::string& element) 
   return false;
 }
 
-bool Finder::add_element_sum(SplitItem& item, const clang::Expr* target, const Variables& changed) {
+bool SplitFinder::add_element_sum(SplitItem& item, const clang::Expr* target, const Variables& changed) {
   auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(target->IgnoreParens());
   auto* array = element ? named_variable(element->getBase()) : nullptr;
   const std::string text = element ? source_.spelled(element) : "", key = squeezed(text);
@@ -363,7 +363,7 @@ bool Finder::add_element_sum(SplitItem& item, const clang::Expr* target, const V
 
 /// Decides which declarations the shared loops need, and whether the rest needs them, too. Their values must be the
 /// same for all threads that share.
-bool Finder::mark_declarations() {
+bool SplitFinder::mark_declarations() {
   Variables wanted, changed;
   for (auto& item : found_.items) {
     if (item.loop) wanted.merge(variables_in(item.loop));
@@ -425,7 +425,7 @@ bool Finder::mark_declarations() {
 }
 
 /// Whether the item is a loop whose iterations are independent. Its threads start behind a barrier.
-bool Finder::find_spread(SplitItem& item) {
+bool SplitFinder::find_spread(SplitItem& item) {
   auto* loop = loop_of(item.statement);
   auto counted = loop ? CountedLoop::of(loop) : std::nullopt;
   auto reduced = counted ? loops_.reductions(loop, counted->counter) : std::nullopt;
@@ -437,7 +437,7 @@ bool Finder::find_spread(SplitItem& item) {
 }
 
 /// Whether the loop behind the sums needs nothing but what every thread has, or can compute again.
-bool Finder::mark_for_spread() {
+bool SplitFinder::mark_for_spread() {
   auto& spread = found_.items.back();
   if (!spread.spread) return true;
   Variables wanted = variables_in(spread.spread), changed;
@@ -462,7 +462,7 @@ bool Finder::mark_for_spread() {
 
 /// What is stored before the loops is stored behind them now, and sums of elements are gathered elsewhere: nothing that
 /// the loops read may be among it.
-bool Finder::stores_apart() {
+bool SplitFinder::stores_apart() {
   Variables stored = arrays_;
   bool good = true;
   for (auto* item : earlier_items()) {
@@ -494,14 +494,14 @@ bool Finder::stores_apart() {
   return true;
 }
 
-std::optional<SplitKernel> Finder::run() {
+std::optional<SplitKernel> SplitFinder::run() {
   auto close = source_.offset(body_->getRBracLoc());
   if (!close || !source_.first_on_line(*close) || !is_plain_kernel(source_, kernel_) ||
       source_.spelled(body_).find("__shared__") != std::string::npos || !find_indices() || !split_head())
     return std::nullopt;
   found_.end = source_.line_begin(*close);
   const std::string text = source_.text().substr(found_.begin, found_.end - found_.begin);
-  if (text.size() > kLongestBody || has_directives(text)) return std::nullopt;
+  if (text.size() > kLongestSplit || has_directives(text)) return std::nullopt;
   const AxisDependence bounds(source_, {{1, found_.column.variable}});
   for (auto& guard : found_.guards) found_.bounded |= bounds.bounds(guard.condition, guard.leaves) != 0;
   bool any = false;
@@ -520,7 +520,7 @@ std::optional<SplitKernel> Finder::run() {
 
 std::optional<SplitKernel> SplitKernel::find(const KernelSource& source, const RuleContext& facts,
                                              const clang::FunctionDecl* kernel) {
-  return llvm::isa<clang::CompoundStmt>(kernel->getBody()) ? Finder(source, facts, kernel).run() : std::nullopt;
+  return llvm::isa<clang::CompoundStmt>(kernel->getBody()) ? SplitFinder(source, facts, kernel).run() : std::nullopt;
 }
 
 }  // namespace kernelift::tuner

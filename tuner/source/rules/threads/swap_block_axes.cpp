@@ -33,7 +33,7 @@ bool depends_on_warps(const std::string& text) {
   return false;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_swap_block_axes(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   auto open = kernel ? source.offset(kernel->getBody()->getBeginLoc()) : std::nullopt;
   if (!open || facts.geometries.empty() || depends_on_warps(source.text()) ||
@@ -72,7 +72,7 @@ const Rule kSwapBlockAxes = {
     "let neighbouring threads differ in threadIdx.y, so that they access neighbouring elements",
     "blocks of two dimensions; nothing that depends on which threads form a warp, and no shared memory",
     {},
-    find,
+    find_swap_block_axes,
     {Bound::Memory, Bound::Latency}};
 
 }  // namespace kernelift::tuner

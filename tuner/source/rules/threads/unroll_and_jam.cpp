@@ -255,7 +255,8 @@ std::optional<std::string> Jammer::rewrite() {
   return out.substr(indent.size()) + indent + "}\n";
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_unroll_and_jam(const KernelSource& source, const RuleContext& facts,
+                                             const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || !kernel->getReturnType()->isVoidType() || !llvm::isa<clang::CompoundStmt>(kernel->getBody()) ||
       has_barrier(kernel->getBody()) || source.spelled(kernel->getBody()).find("__shared__") != std::string::npos ||
@@ -307,7 +308,7 @@ const Rule kUnrollAndJam = {
     "global indices along the axes, no barrier, shared memory or other use of the block's number; nothing in "
     "front of the guard touches memory",
     {{"x", {1, 4, 2}}, {"y", {1, 4, 2, 8}}, {"z", {1, 4, 2, 8}}},
-    find,
+    find_unroll_and_jam,
     {Bound::Compute, Bound::Latency, Bound::Memory},
     0.2};
 

@@ -323,7 +323,8 @@ std::optional<Opportunity> Vectoriser::run() {
   return found;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_vectorised_accesses(const KernelSource& source, const RuleContext& facts,
+                                                  const Bindings& values) {
   const int64_t width = values.at("width");
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.geometries.empty() || !RowKernel::is_fit(source, kernel)) return {};
@@ -350,7 +351,7 @@ const Rule kVectorisedAccesses = {"vectorised_accesses",
                                   "types that follow each other along it; every store is "
                                   "to such an element, under no condition; no barrier or shared memory",
                                   {{"width", {4, 2}}},
-                                  find,
+                                  find_vectorised_accesses,
                                   {Bound::Memory},
                                   0.05};
 

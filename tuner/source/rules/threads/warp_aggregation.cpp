@@ -18,7 +18,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr int kInitialisers = 4;  ///< Depth of initialisers that are examined.
+constexpr int kMostInitialisers = 4;  ///< Depth of initialisers that are examined.
 
 /// Uniform in a block: computed from parameters, constants, the block's index, and variables that are initialised from
 /// such values and never changed.
@@ -60,7 +60,7 @@ std::string combined(const std::string& function, const std::string& partial, co
   return {};
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_warp_aggregation(const KernelSource& source, const RuleContext& facts, const Bindings&) {
   auto* kernel = source.kernel(facts.kernel);
   if (!kernel || facts.hip) return {};
   std::set<const clang::VarDecl*> assigned;  // Other than by their declarations.
@@ -82,7 +82,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
     std::string place = source.spelled(call->getArg(0)), value = source.spelled(call->getArg(1));
     clang::QualType pointer = call->getArg(0)->IgnoreImpCasts()->getType();
     if (!pointer->isPointerType() || place.empty() || value.empty() ||
-        !is_uniform(source, kernel, call->getArg(0), assigned, kInitialisers))
+        !is_uniform(source, kernel, call->getArg(0), assigned, kMostInitialisers))
       return true;
     clang::QualType type = pointer->getPointeeType();
     auto variables = variables_in(call->getArg(0));
@@ -112,7 +112,7 @@ const Rule kWarpAggregation = {"warp_aggregation",
                                "combine a warp's values before one lane adds them to memory",
                                "CUDA; an atomic whose result is not used, on one address for the whole block",
                                {},
-                               find,
+                               find_warp_aggregation,
                                {Bound::Memory, Bound::Latency},
                                0.3};
 

@@ -49,7 +49,7 @@ std::string row_text(std::string index, int64_t lanes, bool interleaved) {
   return index;
 }
 
-constexpr uint64_t kThreads = 4 * kWarpSize;  ///< Of blocks that replace such as are no whole warps.
+constexpr uint64_t kReplacingThreads = 4 * kWarpSize;  ///< Of blocks that replace such as are no whole warps.
 
 /// Threads of further rows would do nothing: a guard, or the loop over rows, stands before all that accesses memory.
 bool is_bounded(const KernelSource& source, const clang::CompoundStmt* body, const GlobalIndex& index) {
@@ -68,7 +68,8 @@ bool is_bounded(const KernelSource& source, const clang::CompoundStmt* body, con
   return false;
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_warp_reduction(const KernelSource& source, const RuleContext& facts,
+                                             const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   if (!body || facts.hip || !kernel->getReturnType()->isVoidType() || has_barrier(body) ||
@@ -92,7 +93,7 @@ std::vector<Opportunity> find(const KernelSource& source, const RuleContext& fac
   auto index = global_index(source, kernel, 0, true);
   if (!index || index->block_only || facts.geometries.empty()) return {};
   if (!counts_by_block(source, facts, index->value, 0)) return {};
-  const uint64_t threads = std::max<uint64_t>(kWarpSize, kThreads / beside / kWarpSize * kWarpSize);
+  const uint64_t threads = std::max<uint64_t>(kWarpSize, kReplacingThreads / beside / kWarpSize * kWarpSize);
   if (!whole && threads * beside > kMostThreadsPerBlock) return {};
   if (!whole && (width_of_index(source.spelled(index->value), 0) != "blockDim.x" || !is_bounded(source, body, *index)))
     return {};
@@ -146,7 +147,7 @@ const Rule kWarpReduction = {"warp_reduction",
                              "CUDA; blocks of whole warps along x, or rows in bounds; loops that compute sums or "
                              "extrema, or write one element per iteration",
                              {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
-                             find,
+                             find_warp_reduction,
                              {Bound::Memory, Bound::Latency},
                              1};
 

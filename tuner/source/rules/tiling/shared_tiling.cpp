@@ -53,7 +53,8 @@ bool suits_launches(const RuleContext& facts, const TileIndex& index, int64_t si
   });
 }
 
-std::vector<Opportunity> find(const KernelSource& source, const RuleContext& facts, const Bindings& values) {
+std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const RuleContext& facts,
+                                            const Bindings& values) {
   const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread")};
   auto* kernel = source.kernel(facts.kernel);
   const bool flat = std::ranges::all_of(facts.geometries, [](auto& geometry) { return geometry.block.z == 1; });
@@ -98,7 +99,7 @@ const Rule kSharedTiling = {
     "operands by row and iteration and by column and iteration; no barrier or shared memory, and nothing that the loop "
     "reads is stored to",
     {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}},
-    find,
+    find_shared_tiling,
     {Bound::Compute, Bound::Latency, Bound::Memory},
     1.5};
 

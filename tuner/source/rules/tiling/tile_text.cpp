@@ -11,7 +11,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr int64_t kVectorBytes = 16;  ///< The widest access to shared memory.
+constexpr int64_t kTileVectorBytes = 16;  ///< The widest access to shared memory.
 constexpr int64_t kUnrolledSteps = 8;
 
 const clang::Stmt* content(const TileItem& item) {
@@ -25,7 +25,7 @@ std::vector<const clang::Stmt*> contents(const std::vector<TileItem>& items) {
 }
 
 /// A statement's text whose further lines are indented by `to` in place of `from`.
-std::string moved(const std::string& text, const std::string& from, const std::string& to) {
+std::string moved_to(const std::string& text, const std::string& from, const std::string& to) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     size_t next = std::min(text.find('\n', at), text.size());
@@ -36,7 +36,7 @@ std::string moved(const std::string& text, const std::string& from, const std::s
   return out;
 }
 
-std::string number(int64_t value) { return std::to_string(value); }
+std::string digits(int64_t value) { return std::to_string(value); }
 
 }  // namespace
 
@@ -60,16 +60,16 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
                                         : operand.of_rows                                   ? "_rows"
                                                                                             : "_columns");
     std::string name = fresh(stem);
-    for (int other = 2; std::ranges::find(tiles_, name) != tiles_.end(); ++other) name = fresh(stem + number(other));
+    for (int other = 2; std::ranges::find(tiles_, name) != tiles_.end(); ++other) name = fresh(stem + digits(other));
     tiles_.push_back(name);
-    width_ = std::min(width_, std::max<int64_t>(kVectorBytes / operand.bytes, 1));
+    width_ = std::min(width_, std::max<int64_t>(kTileVectorBytes / operand.bytes, 1));
   }
   width_ = std::min(width_, shape.per_thread);
 }
 
 /// A tile that is stored along its columns has longer rows, so that threads that store together use different banks.
 int64_t TileText::padding(const TileOperand& operand) const {
-  return operand.along_steps ? std::max<int64_t>(kVectorBytes / operand.bytes, 1) : 0;
+  return operand.along_steps ? std::max<int64_t>(kTileVectorBytes / operand.bytes, 1) : 0;
 }
 
 int64_t TileText::shared_bytes() const {
@@ -86,8 +86,8 @@ std::string TileText::subscripts(TileAxes axes) const {
 /// The columns of a thread: as many neighbours as it reads at once, and more of them past those of the other threads.
 std::string TileText::thread_column(const std::string& index) const {
   if (shape_.per_thread <= width_) return names_.thread_column + " + " + index;
-  return names_.thread_column + " + " + index + " / " + number(width_) + " * " + number(width_ * shape_.threads_x()) +
-         " + " + index + " % " + number(width_);
+  return names_.thread_column + " + " + index + " / " + digits(width_) + " * " + digits(width_ * shape_.threads_x()) +
+         " + " + index + " % " + digits(width_);
 }
 
 /// Declares the indices of an output of the thread.
@@ -106,7 +106,7 @@ std::string TileText::indices(const std::string& indent, TileAxes axes) const {
 }
 
 void TileText::add_loops(std::string& out, std::string& indent, bool block) const {
-  const std::string count = number(shape_.per_thread);
+  const std::string count = digits(shape_.per_thread);
   for (auto& name : {names_.u, names_.v}) {
     add(out, indent, "#pragma unroll");
     add(out, indent,
@@ -155,7 +155,7 @@ std::optional<std::string> TileText::rewritten(const clang::Stmt* statement, Reg
   auto text =
       spelled ? apply_edits(source_.text().substr(whole->begin, whole->end - whole->begin), edits) : std::nullopt;
   if (!text) return std::nullopt;
-  return moved(*text, source_.indentation(whole->begin), indent);
+  return moved_to(*text, source_.indentation(whole->begin), indent);
 }
 
 /// The declaration of one variable. One that others share is written anew.
@@ -205,36 +205,36 @@ bool TileText::add_items(std::string& out, const std::string& indent, const std:
 bool TileText::add_declarations(std::string& out, const std::string& indent) const {
   std::set<std::string> arrays;
   for (auto& operand : loop_.operands) arrays.insert(operand.array);
-  const std::string side = number(shape_.per_thread), registers = "[" + side + "]";
+  const std::string side = digits(shape_.per_thread), registers = "[" + side + "]";
   add(out, indent,
-      "// Each block computes " + number(shape_.rows) + " x " + number(shape_.columns) + " outputs, each thread " +
+      "// Each block computes " + digits(shape_.rows) + " x " + digits(shape_.columns) + " outputs, each thread " +
           side + " x " + side + " of them, from tiles of " + listed({arrays.begin(), arrays.end()}) +
           " in shared memory.");
   for (size_t i = 0; i < tiles_.size(); ++i) {
     auto& operand = loop_.operands[i];
     add(out, indent,
-        "alignas(16) __shared__ " + operand.type + " " + tiles_[i] + "[" + number(shape_.depth()) + "][" +
-            number(operand.of_rows ? shape_.rows : shape_.columns) +
-            (padding(operand) ? " + " + number(padding(operand)) : "") + "];");
+        "alignas(16) __shared__ " + operand.type + " " + tiles_[i] + "[" + digits(shape_.depth()) + "][" +
+            digits(operand.of_rows ? shape_.rows : shape_.columns) +
+            (padding(operand) ? " + " + digits(padding(operand)) : "") + "];");
   }
   if (!add_items(out, indent, loop_.uniform, Region::Outputs)) return false;
   auto block = [&](const TileIndex& index, int64_t size) {
-    return std::string("blockIdx.") + "xyz"[index.axis] + " * " + number(size);
+    return std::string("blockIdx.") + "xyz"[index.axis] + " * " + digits(size);
   };
   add(out, indent,
       "const int " + names_.block_row + " = " + block(loop_.row, shape_.rows) + ", " + names_.block_column + " = " +
           block(loop_.column, shape_.columns) + ";");
   auto past = [&](const std::string& smaller, const std::string& larger, int64_t side) {
-    add(out, indent, "if (" + smaller + " >= " + larger + " + " + number(side) + ") return;");
+    add(out, indent, "if (" + smaller + " >= " + larger + " + " + digits(side) + ") return;");
   };
   if (loop_.lower) past(names_.block_column, names_.block_row, shape_.rows);
   if (loop_.upper) past(names_.block_row, names_.block_column, shape_.columns);
   add(out, indent,
       "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
-          " = threadIdx.x * " + number(width_) + ";");
+          " = threadIdx.x * " + digits(width_) + ";");
   if (!std::ranges::all_of(loop_.operands, &TileOperand::along_steps))
     add(out, indent,
-        "const int " + names_.thread + " = threadIdx.y * " + number(shape_.threads_x()) + " + threadIdx.x;");
+        "const int " + names_.thread + " = threadIdx.y * " + digits(shape_.threads_x()) + " + threadIdx.x;");
   for (auto& sum : loop_.sums) add(out, indent, sum.type + " " + sum.name + registers + registers + " = {};");
   for (auto& kept : loop_.kept)
     add(out, indent,
@@ -295,11 +295,11 @@ bool TileText::add_staging(std::string& out, const std::string& indent) const {
       auto& index = rows ? loop_.row : loop_.column;
       const int64_t side = rows ? shape_.rows : shape_.columns;
       // Neighbouring threads load neighbouring elements.
-      const std::string further = " + " + names_.piece + " * ", length = number(side);
+      const std::string further = " + " + names_.piece + " * ", length = digits(side);
       const std::string of_step = along_steps
                                       ? "threadIdx.x"
-                                      : names_.thread + " / " + length + further + number(shape_.threads() / side),
-                        of_index = along_steps ? "threadIdx.y" + further + number(shape_.threads_y())
+                                      : names_.thread + " / " + length + further + digits(shape_.threads() / side),
+                        of_index = along_steps ? "threadIdx.y" + further + digits(shape_.threads_y())
                                                : names_.thread + " % " + length;
       for (size_t i = 0; i < tiles_.size(); ++i) {
         auto& operand = loop_.operands[i];
@@ -313,7 +313,7 @@ bool TileText::add_staging(std::string& out, const std::string& indent) const {
       add(out, indent, "#pragma unroll");
       add(out, indent,
           "for (int " + names_.piece + " = 0; " + names_.piece + " < " +
-              number(side * shape_.depth() / shape_.threads()) + "; ++" + names_.piece + ") {");
+              digits(side * shape_.depth() / shape_.threads()) + "; ++" + names_.piece + ") {");
       const std::string of_indices =
                             index.name + " = " + (rows ? names_.block_row : names_.block_column) + " + " + of_index,
                         of_steps = step + " = " + names_.start + " + " + of_step;
@@ -346,7 +346,7 @@ bool TileText::add_inner_loop(std::string& out, const std::string& indent) const
       if (reference && reference->getDecl() == loop_.column.variable) mentioned |= kTileColumn;
       return true;
     });
-  add(out, indent, "#pragma unroll " + number(std::min(shape_.depth(), kUnrolledSteps)));
+  add(out, indent, "#pragma unroll " + digits(std::min(shape_.depth(), kUnrolledSteps)));
   add(out, indent,
       "for (" + loop_.counter_type + " " + step + " = " + names_.start + "; " + step + " < " + names_.end + "; ++" +
           step + ")");
@@ -363,7 +363,7 @@ std::optional<std::string> TileText::text() {
   const std::string indent = source_.indentation(loop_.begin), inner = indent + source_.step();
   std::string out;
   if (!add_declarations(out, indent) || !add_outputs(out, indent, true)) return std::nullopt;
-  const std::string depth = number(shape_.depth()), next = names_.start + " + " + depth;
+  const std::string depth = digits(shape_.depth()), next = names_.start + " + " + depth;
   out += comments_above(loop_.loop, indent);
   add(out, indent,
       "for (" + loop_.counter_type + " " + names_.start + " = " + loop_.first + "; " + names_.start + " < " +

@@ -17,7 +17,7 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kLongestBody = 4000;  ///< Characters: the text of an output is repeated in registers.
+constexpr size_t kLongestTiled = 4000;  ///< Characters: the text of an output is repeated in registers.
 
 using Variables = std::set<const clang::VarDecl*>;
 
@@ -34,13 +34,13 @@ bool is_number(clang::QualType type) {
 }
 
 /// The value of the item, or the whole statement.
-const clang::Stmt* content(const TileItem& item) {
+const clang::Stmt* content_of(const TileItem& item) {
   return item.variable ? static_cast<const clang::Stmt*>(item.variable->getInit()) : item.statement;
 }
 
-class Finder {
+class TileFinder {
  public:
-  Finder(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel)
+  TileFinder(const KernelSource& source, const RuleContext& facts, const clang::FunctionDecl* kernel)
       : source_(source), facts_(facts), kernel_(kernel), body_(llvm::cast<clang::CompoundStmt>(kernel->getBody())) {}
   std::optional<TiledLoop> run();
   /// Why run() found nothing although there is a loop that looks like a product's; else empty.
@@ -78,7 +78,7 @@ class Finder {
     return found == found_.sums.end() ? nullptr : &*found;
   }
   bool mentioned(const std::vector<TileItem>& items, const clang::VarDecl* variable) const {
-    return std::ranges::any_of(items, [&](auto& item) { return mentions(content(item), variable); });
+    return std::ranges::any_of(items, [&](auto& item) { return mentions(content_of(item), variable); });
   }
 
   const KernelSource& source_;
@@ -95,7 +95,8 @@ class Finder {
 };
 
 /// Lists the statements, each declared variable apart, and descends into guards.
-bool Finder::flatten(const std::vector<const clang::Stmt*>& statements, std::vector<TileItem>& items, bool outermost) {
+bool TileFinder::flatten(const std::vector<const clang::Stmt*>& statements, std::vector<TileItem>& items,
+                         bool outermost) {
   for (auto* statement : statements) {
     if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
       for (auto* declared : declaration->decls()) {
@@ -129,7 +130,7 @@ bool Finder::flatten(const std::vector<const clang::Stmt*>& statements, std::vec
 }
 
 /// Takes the declarations of row and column, and those of `tx = threadIdx.x` and the like, off the list.
-bool Finder::find_indices() {
+bool TileFinder::find_indices() {
   std::map<std::string, std::string> builtins;
   std::vector<TileIndex> indices;
   std::vector<TileItem> others;
@@ -158,12 +159,12 @@ bool Finder::find_indices() {
   // Nothing else may mention what was taken off.
   for (auto& [name, text] : builtins)
     for (auto& item : items_)
-      for (auto* mentioned : content(item) ? variables_in(content(item)) : Variables())
+      for (auto* mentioned : content_of(item) ? variables_in(content_of(item)) : Variables())
         if (mentioned->getNameAsString() == name) return false;
   return uses_no_other_index();
 }
 
-bool Finder::uses_no_other_index() const {
+bool TileFinder::uses_no_other_index() const {
   bool none = true;
   auto look = [&](const clang::Stmt* root) {
     walk(root, [&](const clang::Stmt* statement) {
@@ -171,12 +172,12 @@ bool Finder::uses_no_other_index() const {
       return none &= !builtin || (builtin->first == "blockIdx" && builtin->second == 'z');
     });
   };
-  for (auto& item : items_) look(content(item));
+  for (auto& item : items_) look(content_of(item));
   for (auto& guard : guards_) look(guard.condition);
   return none;
 }
 
-bool Finder::find_loop() {
+bool TileFinder::find_loop() {
   auto place = std::ranges::find_if(items_, [](auto& item) {
     auto* loop = item.variable ? nullptr : llvm::dyn_cast<clang::ForStmt>(item.statement);
     auto counted = loop ? CountedLoop::of(loop) : std::nullopt;
@@ -208,11 +209,11 @@ bool Finder::find_loop() {
 }
 
 /// The loop changes its own variables and accumulators, and does nothing else.
-bool Finder::find_sums() {
+bool TileFinder::find_sums() {
   bool good = true;
   LaneLoops lanes(source_, facts_);
   for (auto& item : body_items_)
-    walk(content(item), [&](const clang::Stmt* statement) {
+    walk(content_of(item), [&](const clang::Stmt* statement) {
       good &= !llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt, clang::SwitchStmt,
                          clang::BreakStmt, clang::ContinueStmt, clang::CXXNewExpr>(statement);
       if (llvm::isa<clang::CallExpr>(statement)) good &= !lanes.writes_memory(statement);
@@ -232,7 +233,7 @@ bool Finder::find_sums() {
   return good && !found_.sums.empty() && start_sums();
 }
 
-bool Finder::add_element_sum(const clang::ArraySubscriptExpr* element) {
+bool TileFinder::add_element_sum(const clang::ArraySubscriptExpr* element) {
   auto* array = named_variable(element->getBase());
   const std::string text = source_.spelled(element), type = array ? spelled_type(source_, array) : "";
   if (!array || !array->getType()->isPointerType() || !array->hasLocalStorage() || text.empty() || type.empty() ||
@@ -256,7 +257,7 @@ bool Finder::add_element_sum(const clang::ArraySubscriptExpr* element) {
 }
 
 /// How accumulators begin. Registers begin as zero, so that a statement which sets one to zero is dropped.
-bool Finder::start_sums() {
+bool TileFinder::start_sums() {
   for (auto& sum : found_.sums) {
     if (!sum.element) {
       std::erase_if(found_.before, [&](auto& item) {
@@ -264,7 +265,7 @@ bool Finder::start_sums() {
       });
       continue;
     }
-    auto mentions_sum = [&](const TileItem& item) { return mentions(content(item), sum.variable); };
+    auto mentions_sum = [&](const TileItem& item) { return mentions(content_of(item), sum.variable); };
     for (auto* items : {&found_.before, &found_.after})
       for (auto& item : *items)
         if (mentions_sum(item)) {
@@ -284,7 +285,7 @@ bool Finder::start_sums() {
   return true;
 }
 
-bool Finder::find_loads(const clang::Stmt* statement, bool conditional) {
+bool TileFinder::find_loads(const clang::Stmt* statement, bool conditional) {
   if (!statement || builtin_of(statement)) return true;
   if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement);
       unary && (unary->getOpcode() == clang::UO_Deref || unary->getOpcode() == clang::UO_AddrOf))
@@ -298,7 +299,7 @@ bool Finder::find_loads(const clang::Stmt* statement, bool conditional) {
                              [&](auto* child) { return find_loads(child, conditional || decides); });
 }
 
-bool Finder::add_load(const clang::ArraySubscriptExpr* load, bool conditional) {
+bool TileFinder::add_load(const clang::ArraySubscriptExpr* load, bool conditional) {
   if (sum_of(named_variable(load->getBase()))) return true;
   const clang::Expr* base = load;
   while (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(base))
@@ -327,7 +328,7 @@ bool Finder::add_load(const clang::ArraySubscriptExpr* load, bool conditional) {
   return true;
 }
 
-bool Finder::is_pure(const clang::Expr* value) const {
+bool TileFinder::is_pure(const clang::Expr* value) const {
   bool pure = true;
   LaneLoops lanes(source_, facts_);
   walk(value, [&](const clang::Stmt* statement) {
@@ -337,24 +338,24 @@ bool Finder::is_pure(const clang::Expr* value) const {
   return pure;
 }
 
-std::string Finder::unused_name(const std::string& stem) {
+std::string TileFinder::unused_name(const std::string& stem) {
   std::string name = source_.fresh_name(stem);
   for (int other = 2; !names_.insert(name).second; ++other) name = source_.fresh_name(stem + std::to_string(other));
   return name;
 }
 
-bool Finder::reads_stored_array(const clang::Stmt* value) const {
+bool TileFinder::reads_stored_array(const clang::Stmt* value) const {
   return std::ranges::any_of(stored_, [&](auto* array) { return mentions(value, array); });
 }
 
 /// Decides for each declaration where it is written: once for all threads, wherever it is needed, in registers for the
 /// loop, or where it stood.
-bool Finder::sort_declarations() {
+bool TileFinder::sort_declarations() {
   std::vector<TileItem> before, moved;
   auto loop_reads = [&](const clang::VarDecl* variable) {
     bool reads = false;
     for (auto& item : found_.body)
-      walk(content(item), [&](const clang::Stmt* statement) {
+      walk(content_of(item), [&](const clang::Stmt* statement) {
         for (auto& operand : found_.operands)
           if (std::ranges::find(operand.uses, statement) != operand.uses.end()) return false;
         auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
@@ -404,7 +405,7 @@ bool Finder::sort_declarations() {
   }
   // What is read later has to be the same then.
   for (auto& item : moved)
-    if (content(item) && reads_stored_array(content(item)) &&
+    if (content_of(item) && reads_stored_array(content_of(item)) &&
         std::ranges::any_of(before, [](auto& one) { return one.variable == nullptr; }))
       return false;
   found_.locals.insert(found_.locals.begin(), repeated.begin(), repeated.end());
@@ -414,12 +415,12 @@ bool Finder::sort_declarations() {
 }
 
 /// Arrays that are stored to before and after the loop. The loop must not read them.
-bool Finder::find_stores() {
+bool TileFinder::find_stores() {
   bool good = true;
   LaneLoops lanes(source_, facts_);
   for (auto* items : {&found_.before, &found_.after})
     for (auto& item : *items)
-      walk(content(item), [&](const clang::Stmt* statement) {
+      walk(content_of(item), [&](const clang::Stmt* statement) {
         if (llvm::isa<clang::CallExpr>(statement)) good &= !lanes.writes_memory(statement);
         auto* target = good ? assigned_by(statement) : nullptr;
         if (!target) return good;
@@ -434,7 +435,7 @@ bool Finder::find_stores() {
 }
 
 /// Whether the condition compares row and column, so that only a triangle of outputs has work.
-bool Finder::add_triangle(const clang::Expr* condition, bool leaves) {
+bool TileFinder::add_triangle(const clang::Expr* condition, bool leaves) {
   auto* comparison = llvm::dyn_cast<clang::BinaryOperator>(condition->IgnoreParenImpCasts());
   if (!comparison || !comparison->isRelationalOp()) return false;
   auto *left = named_variable(comparison->getLHS()), *right = named_variable(comparison->getRHS());
@@ -448,7 +449,7 @@ bool Finder::add_triangle(const clang::Expr* condition, bool leaves) {
   return true;
 }
 
-bool Finder::add_guards() {
+bool TileFinder::add_guards() {
   const AxisDependence bounds(source_, {{1, found_.row.variable}, {1, found_.column.variable}});
   std::string row_bound, column_bound;
   auto add = [](std::string& all, const std::string& text) { all += (all.empty() ? "" : " && ") + text; };
@@ -482,7 +483,7 @@ bool Finder::add_guards() {
 }
 
 /// What the loop reads, and what is read anew, is not what the kernel stores.
-bool Finder::stores_apart() {
+bool TileFinder::stores_apart() {
   std::vector<const clang::Stmt*> readers{found_.loop};
   for (auto* items : {&found_.uniform, &found_.locals})
     for (auto& item : *items)
@@ -499,7 +500,7 @@ bool Finder::stores_apart() {
 }
 
 /// Makes the index of adjacent outputs the column, along which neighbouring threads differ.
-void Finder::orient() {
+void TileFinder::orient() {
   const clang::Expr* output = nullptr;
   auto look = [&](const clang::Stmt* root) {
     walk(root, [&](const clang::Stmt* statement) {
@@ -510,7 +511,7 @@ void Finder::orient() {
     });
   };
   look(found_.loop);
-  for (auto& item : found_.after) look(content(item));
+  for (auto& item : found_.after) look(content_of(item));
   if (!output || !depends_.is_adjacent(output, found_.row.variable) ||
       depends_.is_adjacent(output, found_.column.variable))
     return;
@@ -518,7 +519,7 @@ void Finder::orient() {
   depends_.set_indices(found_.row.variable, found_.column.variable, found_.counter);
 }
 
-bool Finder::looks_like_product() const {
+bool TileFinder::looks_like_product() const {
   bool by_row = false, by_column = false;
   walk(found_.loop, [&](const clang::Stmt* statement) {
     if (!llvm::isa<clang::ArraySubscriptExpr>(statement)) return true;
@@ -529,15 +530,15 @@ bool Finder::looks_like_product() const {
   return by_row && by_column;
 }
 
-std::nullopt_t Finder::give_up(const std::string& why) {
+std::nullopt_t TileFinder::give_up(const std::string& why) {
   if (looks_like_product()) why_not_ = source_.name(found_.loop) + ": " + why;
   return std::nullopt;
 }
 
-std::optional<TiledLoop> Finder::run() {
+std::optional<TiledLoop> TileFinder::run() {
   auto close = source_.offset(body_->getRBracLoc());
   auto first = body_->body_empty() ? std::nullopt : source_.span(body_->body_front());
-  if (!close || !first || !source_.first_on_line(first->begin) || *close - first->begin > kLongestBody ||
+  if (!close || !first || !source_.first_on_line(first->begin) || *close - first->begin > kLongestTiled ||
       !is_plain_kernel(source_, kernel_))
     return std::nullopt;
   found_.begin = first->begin, found_.end = *close;
@@ -549,7 +550,7 @@ std::optional<TiledLoop> Finder::run() {
     return give_up("it does more than add to variables of the thread and to an element that only this thread has");
   if (!find_stores()) return give_up("the kernel stores to something else than elements of its pointers");
   for (auto& item : body_items_)
-    if (!find_loads(content(item), false))
+    if (!find_loads(content_of(item), false))
       return give_up(
           "an operand is read under a condition, through a structure or another pointer, or by row, column "
           "and iteration at once");
@@ -568,7 +569,7 @@ std::optional<TiledLoop> Finder::run() {
 std::optional<TiledLoop> TiledLoop::find(const KernelSource& source, const RuleContext& facts,
                                          const clang::FunctionDecl* kernel, std::string* why_not) {
   if (!llvm::isa<clang::CompoundStmt>(kernel->getBody())) return std::nullopt;
-  Finder finder(source, facts, kernel);
+  TileFinder finder(source, facts, kernel);
   auto found = finder.run();
   if (why_not) *why_not = finder.why_not();
   return found;

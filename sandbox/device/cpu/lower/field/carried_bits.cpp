@@ -13,7 +13,6 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kWordBits = 32;
 constexpr unsigned kShuffledOperand = 3;  // Of kl.warp: the value.
 
 bool moves_whole_words(const Instruction& shift) {

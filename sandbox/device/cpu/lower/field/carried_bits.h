@@ -7,6 +7,8 @@
 
 namespace kernelift::cpu {
 
+constexpr unsigned kWordBits = 32;
+
 class CarriedBits {
  public:
   explicit CarriedBits(llvm::Function& function);

@@ -8,8 +8,6 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kWordBits = 32;
-
 uint64_t tag(FieldState::Kind kind) { return FieldState(kind, 0).word(); }
 
 }  // namespace

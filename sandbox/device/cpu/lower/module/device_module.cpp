@@ -19,8 +19,6 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3, kConstantSpace = 4;
-
 struct Annotations {
   std::set<const GlobalValue*> kernels, managed;
   std::map<const GlobalValue*, uint32_t> max_threads;

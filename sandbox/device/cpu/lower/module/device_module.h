@@ -14,6 +14,9 @@
 
 namespace kernelift::cpu {
 
+/// Address spaces of NVPTX.
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3, kConstantSpace = 4;
+
 struct KernelParameter {
   uint64_t offset = 0, size = 0;
   llvm::Type* type = nullptr;  ///< Of the value, or of the struct that a byval pointer points to.

@@ -19,8 +19,6 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kSharedSpace = 3, kConstantSpace = 4;
-
 Type* flat(Type* type) {
   if (type->isPointerTy()) return PointerType::get(type->getContext(), 0);
   if (auto* vector = dyn_cast<VectorType>(type); vector && vector->getElementType()->isPointerTy())

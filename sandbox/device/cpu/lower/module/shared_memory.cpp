@@ -20,8 +20,6 @@ using namespace llvm;
 
 namespace {
 
-constexpr unsigned kSharedSpace = 3;
-
 struct Placement {
   uint64_t offset, size;
 };

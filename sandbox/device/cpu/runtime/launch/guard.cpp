@@ -28,7 +28,7 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 constexpr size_t kSignalCount = std::size(kSignals);
 constexpr size_t kAlternateStack = 64 << 10, kEmergencyStack = 64 << 10, kRedZone = 128;
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGuardPage = 4096;
 
 struct Fault {
   int signal = 0, code = 0;
@@ -104,14 +104,14 @@ bool is_readable(uint64_t address) {
 KL_RAW_STACK kl_block* block_of_stack(uint64_t stack_pointer) {
   uint64_t launch = launch_number.load(std::memory_order_relaxed);
   uint64_t at = (stack_pointer + 7) & ~uint64_t(7);
-  for (bool reached_stack = false; at < stack_pointer + kMostStack; at = (at / kPage + 1) * kPage) {
+  for (bool reached_stack = false; at < stack_pointer + kMostStack; at = (at / kGuardPage + 1) * kGuardPage) {
     if (!is_readable(at)) {
       if (reached_stack) return nullptr;
       continue;
     }
     reached_stack = true;
     // A mark is followed by its stack's frame, so one that begins in this page can be read whole.
-    for (uint64_t word = at; word < (at / kPage + 1) * kPage; word += 8) {
+    for (uint64_t word = at; word < (at / kGuardPage + 1) * kGuardPage; word += 8) {
       auto* mark = reinterpret_cast<const volatile StackMark*>(word);
       if (mark->self == mark && mark->launch == launch) return mark->block;
     }
@@ -153,7 +153,7 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
   if (!block) return forward_signal(signal, info, raw_context);
   uint64_t address = reinterpret_cast<uint64_t>(info->si_addr);
   // A fault close to the stack pointer is the stack's guard page: there is no room to go on there.
-  bool overflow = signal == SIGSEGV && address + 16 * kPage > stack && address < stack + kPage;
+  bool overflow = signal == SIGSEGV && address + 16 * kGuardPage > stack && address < stack + kGuardPage;
   if (!fault_taken.test_and_set()) {
     fault.signal = signal;
     fault.code = info->si_code;
@@ -195,11 +195,11 @@ std::string describe_address(uint64_t address) {
   MemoryRange own = classify(reinterpret_cast<const void*>(address));
   MemoryRange before;
   // The guard behind a large allocation is one page; the gap behind a small one is shorter.
-  for (uint64_t back = 1; back <= 2 * kPage && before.size == 0 && own.size == 0; back *= 2) {
+  for (uint64_t back = 1; back <= 2 * kGuardPage && before.size == 0 && own.size == 0; back *= 2) {
     MemoryRange near = classify(reinterpret_cast<const void*>(address - back));
     if (near.size > 0) before = near;
   }
-  if (address < kPage) std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", a null pointer", address);
+  if (address < kGuardPage) std::snprintf(text, sizeof text, "address 0x%" PRIx64 ", a null pointer", address);
   else if (before.size > 0)
     std::snprintf(text, sizeof text,
                   "address 0x%" PRIx64 ", %" PRIu64 " bytes past the end of a %" PRIu64
