@@ -54,13 +54,15 @@ Result<Request> read_request(const std::string& line, const std::string& where, 
   return request;
 }
 
-/// Whether it is right and gains, so that confirmed() has it confirmed.
-bool gains(const Evaluation& evaluation) {
-  auto* verdict = std::get_if<Verdict>(&evaluation);
-  return verdict && verdict->gains();
+/// Adds to the answer where the candidate is kept, or why it is not.
+void keep(JudgedRun& run, const Candidate& candidate, const Evaluation& screened,
+          const std::optional<Evaluation>& confirmed, Json& line) {
+  auto trial = run.keep(candidate, screened, confirmed);
+  if (!trial.ok()) line["not_kept"] = trial.error().message;
+  else if (*trial > 0) line["run"] = run.file().string(), line["trial"] = *trial;
 }
 
-void answer(Evaluator& evaluator, const Request& request, size_t number, const Context& context) {
+void answer(Evaluator& evaluator, const Request& request, size_t number, JudgedRun* run, const Context& context) {
   std::deque<std::future<Evaluation>> flying;
   size_t next = 0;
   auto submit_more = [&] {
@@ -69,7 +71,7 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, const C
   };
   for (size_t i = 0; i < request.candidates.size(); ++i) {
     const Candidate& candidate = request.candidates[i];
-    Evaluation evaluation;
+    Evaluation evaluation, screened;
     bool confirms = false;
     if (request.depth == Depth::Verify) {
       evaluation = evaluator.verify(candidate);
@@ -78,6 +80,7 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, const C
       evaluation = flying.front().get();
       flying.pop_front();
       confirms = request.depth == Depth::Confirm && gains(evaluation);
+      if (confirms) screened = evaluation;
       evaluation = request.depth == Depth::Confirm ? confirmed(evaluator, std::move(evaluation), candidate)
                                                    : evaluator.with_other_sizes(std::move(evaluation), candidate);
     }
@@ -87,11 +90,19 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, const C
                  {"confirmed", confirms && gains(evaluation)},
                  {"evaluation", kernelift::to_json(evaluation)}};
     if (tuner::is_template(candidate.source)) line["setting"] = candidate.values;
+    if (run && request.depth != Depth::Verify)
+      keep(*run, candidate, confirms ? screened : evaluation, confirms ? std::optional(evaluation) : std::nullopt,
+           line);
     context.emit_line(line);
   }
 }
 
 }  // namespace
+
+bool gains(const Evaluation& evaluation) {
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  return verdict && verdict->gains();
+}
 
 const char* name(Depth depth) { return kDepthNames[static_cast<size_t>(depth)]; }
 
@@ -107,12 +118,13 @@ Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate&
       evaluator.with_checks(evaluator.with_other_sizes(std::move(screened), candidate), candidate), candidate);
 }
 
-Exit judge_stream(Evaluator& evaluator, const Mep& mep, const std::string& original, const Context& context) {
+Exit judge_stream(Evaluator& evaluator, const Mep& mep, const std::string& original, JudgedRun* run,
+                  const Context& context) {
   size_t number = 0;
   for (std::string line; std::getline(std::cin, line);) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     auto request = read_request(line, "request " + std::to_string(++number), mep, original);
-    if (request.ok()) answer(evaluator, *request, number, context);
+    if (request.ok()) answer(evaluator, *request, number, run, context);
     else context.emit_line({{"request", number}, {"error", request.error().message}});
   }
   return Exit::Done;

@@ -2,6 +2,7 @@
 // them. It has compiled and measured the original once, so that an answer takes as long as the candidate does.
 // docs/formats.md describes the lines.
 #pragma once
+#include "cli/judged_run.h"
 #include "cli/verb.h"
 #include "core/model/evaluator.h"
 #include "core/model/mep.h"
@@ -17,12 +18,17 @@ enum class Depth {
 const char* name(Depth);  ///< "verify", "screen", "confirm".
 std::optional<Depth> depth_from_name(const std::string&);
 
+/// Whether it is right and gains, so that confirmed() has it confirmed.
+bool gains(const Evaluation& evaluation);
+
 /// A candidate that was screened, confirmed if it has a gain, and else with all that a confirmation would say of it but
 /// its speed.
 Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate& candidate);
 
 /// Reads requests until stdin ends, and answers each candidate with one line, in their order. A request that cannot be
-/// read is answered with its error. `original` is the MEP's own text.
-Exit judge_stream(Evaluator& evaluator, const Mep& mep, const std::string& original, const Context& context);
+/// read is answered with its error. `original` is the MEP's own text; `run`: keeps what is timed; nullptr: nothing is
+/// kept.
+Exit judge_stream(Evaluator& evaluator, const Mep& mep, const std::string& original, JudgedRun* run,
+                  const Context& context);
 
 }  // namespace kernelift::cli

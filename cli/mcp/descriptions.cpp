@@ -94,15 +94,18 @@ std::vector<ToolDescription> tool_descriptions() {
       "Nothing "
       "is timed, so it is quick. The first call for a kernel also starts its evaluator.",
       object({{"kernel", kernel()}, {"candidates", candidates()}}, {"kernel", "candidates"}));
-  add("evaluate", "Is a changed kernel right and faster?",
+  auto& evaluate = add(
+      "evaluate", "Is a changed kernel right and faster?",
       "As check, then times each right candidate against the original, in alternation. Per candidate: verdict, "
       "speed-up "
       "with its 95 % interval, the first wrong element, and the premise under which it is right at all sizes. A gain "
-      "counts only with confirm: true, which measures it again in a fresh process.",
+      "counts only with confirm: true, which measures it again in a fresh process. What is timed is kept as a "
+      "trial of a run, which apply, and tune with resume, go on from.",
       object({{"kernel", kernel()},
               {"candidates", candidates()},
               {"confirm", flag("Confirm gains, and look for races: seconds each", false)}},
              {"kernel", "candidates"}));
+  evaluate.read_only = false;
   auto& tune =
       add("tune", "Search for a faster version",
           "Starts a search by rewrite rules, parameters and compiler options, as a job. Returns the job's number "

@@ -43,7 +43,7 @@ void Judge::go_on() {
   if (first.sent) return;
   if (child_ && (mep_ != first.request.mep || mep_hash_ != first.request.mep_hash)) give_back();
   if (!child_) {
-    std::vector<std::string> words{"evaluate", "--stream", "--json"};
+    std::vector<std::string> words{"evaluate", "--stream", "--keep", "--json"};
     words.insert(words.end(), options_.begin(), options_.end());
     words.insert(words.end(), {"--", first.request.mep.string()});
     Child::Handlers handlers;

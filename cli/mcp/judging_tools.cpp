@@ -4,6 +4,7 @@
 #include "cli/mcp/toolbox.h"
 #include "core/base/file.h"
 #include "core/base/json_member.h"
+#include "tuner/space/kernel_template.h"
 #include "tuner/tuner.h"
 
 namespace fs = std::filesystem;
@@ -13,7 +14,7 @@ namespace {
 
 /// As candidate_from_json() reads it, from what a client wrote.
 Result<Json> candidate_json(const Json& given, const Application& application, const Mep& mep, const fs::path& folder,
-                            const std::string& place) {
+                            const std::string& original, const std::string& place) {
   Json candidate = Json::object();
   if (given.contains("source") && given.contains("file"))
     return usage_error(place + " has either a source or a file, not both");
@@ -30,7 +31,9 @@ Result<Json> candidate_json(const Json& given, const Application& application, c
   for (const char* key : {"launches", "scratch", "values"})
     if (given.contains(key)) candidate[key] = given[key];
   candidate["tier"] = "source", candidate["proposer"] = "agent", candidate["note"] = text_member(given, "name");
-  KERNELIFT_ASSIGN([[maybe_unused]] Candidate read, candidate_from_json(candidate, place));
+  KERNELIFT_ASSIGN(Candidate read, candidate_from_json(candidate, place));
+  if (auto setting = tuner::setting_as_given(mep, original, std::move(read)); !setting.ok())
+    return std::move(setting).error().in(place);
   return candidate;
 }
 
@@ -51,12 +54,15 @@ void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& cal
   if (!folder.ok()) return call->fail(folder.error().message);
   auto mep = Mep::read(*folder);
   if (!mep.ok()) return call->fail(mep.error().message);
+  auto original = read_text(*folder / mep->kernel_file());
+  if (!original.ok()) return call->fail(original.error().message);
   const Json& given = call->arguments.at("candidates");
   Json candidates = Json::array();
   auto results = std::make_shared<Json>(Json::array());
   std::vector<size_t> places;  // Of those that can be judged, among all.
   for (size_t i = 0; i < given.size(); ++i) {
-    auto one = candidate_json(given[i], application_, *mep, *folder, "candidates[" + std::to_string(i) + "]");
+    auto one =
+        candidate_json(given[i], application_, *mep, *folder, *original, "candidates[" + std::to_string(i) + "]");
     if (one.ok()) places.push_back(i), candidates.push_back(*std::move(one));
     else results->push_back(result_of(*call, i, {{"verdict", kNotJudged}, {"says", one.error().message}}));
   }
@@ -67,13 +73,17 @@ void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& cal
   JudgeRequest request;
   request.mep = *folder, request.mep_hash = *hash, request.depth = depth, request.candidates = std::move(candidates);
   request.note = [call](const std::string& line) { call->progress(line, 0); };
-  request.judged = [call, results, count, places](size_t number, const Json& line) {
+  auto kept = std::make_shared<std::string>();
+  request.judged = [call, results, count, places, kept](size_t number, const Json& line) {
     const size_t index = places[number];
     auto evaluation = line.contains("evaluation") ? evaluation_from_json(line["evaluation"], "the evaluator")
                                                   : Result<Evaluation>(environment_error("the evaluator said nothing"));
     Json judged = evaluation.ok() ? judgement_of(*evaluation, line.value("confirmed", false))
                                   : Json{{"verdict", kNotJudged}, {"says", evaluation.error().message}};
     if (auto setting = line.find("setting"); setting != line.end()) judged["setting"] = *setting;
+    for (const char* key : {"trial", "not_kept"})
+      if (auto found = line.find(key); found != line.end()) judged[key] = *found;
+    if (auto run = text_member(line, "run"); !run.empty()) *kept = fs::path(run).filename().string();
     results->push_back(result_of(*call, index, judged));
     call->progress("candidate " + std::to_string(index) + ": " + text_member(judged, "says"),
                    static_cast<double>(index + 1), static_cast<double>(count));
@@ -81,11 +91,12 @@ void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& cal
   const auto begun = EventLoop::Clock::now();
   request.over = [=, this, kernel = mep->kernel_name](const std::string& error) {
     if (!error.empty()) return call->fail(error);
-    answer(call, tool,
-           {{"kernel", kernel},
-            {"mep", folder->filename().string()},
-            {"took_seconds", std::chrono::duration<double>(EventLoop::Clock::now() - begun).count()},
-            {"results", *results}});
+    Json document = {{"kernel", kernel},
+                     {"mep", folder->filename().string()},
+                     {"took_seconds", std::chrono::duration<double>(EventLoop::Clock::now() - begun).count()}};
+    if (!kept->empty()) document["run"] = *kept;
+    document["results"] = *results;
+    answer(call, tool, document);
   };
   const uint64_t number = judge_.ask(std::move(request));
   if (!call->over()) call->on_cancel = [this, number] { judge_.withdraw(number); };

@@ -26,7 +26,8 @@ struct Options {
   std::string mep;
   std::vector<std::string> files;
   std::string certificate;
-  bool cold = false, separately = false, confirm = false, as_built = false, stream = false, allow_weak_jail = false;
+  bool cold = false, separately = false, confirm = false, as_built = false, stream = false, keep = false;
+  bool allow_weak_jail = false;
   unsigned workers = 0;
   double tolerance = 0;
 };
@@ -70,6 +71,9 @@ Result<Candidate> candidate_by_hand(const std::string& file, std::string text, c
     candidate = *std::move(made);
   } else {
     candidate.source = std::move(text), candidate.tier = "source", candidate.steps = {Step::described(file)};
+    auto launched = tuner::setting_as_given(mep, original, std::move(candidate));
+    if (!launched.ok()) return std::move(launched).error().in(file);
+    candidate = *std::move(launched);
   }
   candidate.proposer = "hand";
   return candidate;
@@ -128,26 +132,40 @@ Result<Exit> run(const Options& options, const Context& context) {
   how.share_measurements = !options.separately, how.as_built = options.as_built || !options.certificate.empty();
   how.allow_weak_jail = options.allow_weak_jail;
   if (options.tolerance > 0) how.tolerance = Tolerance{options.tolerance, 0};
+  if (options.keep && (options.cold || !options.certificate.empty()))
+    return usage_error(
+        "a run holds figures of a search, which times with warm caches: --keep goes with neither --cold "
+        "nor --certificate");
   if (!options.certificate.empty()) return check_certificate(mep, folder, options.certificate, how, context);
+  std::optional<JudgedRun> kept;
+  auto open_run = [&](Evaluator& evaluator) -> Status {
+    if (options.keep) {
+      KERNELIFT_ASSIGN(kept, JudgedRun::open(mep, folder, options.tolerance, evaluator, context));
+    }
+    return done();
+  };
   if (options.stream) {
     KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
+    KERNELIFT_TRY(open_run(*evaluator));
     context.emit_line({{"format", "kernelift-evaluations"},
                        {"version", 1},
                        {"oldest_reader", 1},
                        {"kernel", mep.kernel_name},
                        {"ready_seconds", seconds_since(started)}});
     KERNELIFT_ASSIGN(const Candidate original, tuner::original_candidate(mep, folder));
-    return judge_stream(*evaluator, mep, original.source, context);
+    return judge_stream(*evaluator, mep, original.source, kept ? &*kept : nullptr, context);
   }
   KERNELIFT_ASSIGN(auto read, read_candidates(options.files, mep, folder));
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
   how.few_candidates = candidates.size() < 4;
   KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
+  KERNELIFT_TRY(open_run(*evaluator));
   double ready = seconds_since(started);
 
   auto begin = Clock::now();
   std::map<std::string, int> outcomes;
+  Status not_kept;
   Json verdicts = Json::array();
   double best = 0, compile_seconds = 0;
   std::string best_note;
@@ -155,9 +173,19 @@ Result<Exit> run(const Options& options, const Context& context) {
   auto land = [&] {
     auto& [candidate, future] = flying.front();
     Evaluation evaluation = future.get();
+    const bool confirms = confirm && gains(evaluation);
+    std::optional<Evaluation> screened;
+    if (kept && confirms) screened = evaluation;
     if (confirm) evaluation = confirmed(*evaluator, std::move(evaluation), *candidate);
     else if (options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
     auto* verdict = std::get_if<Verdict>(&evaluation);
+    int64_t trial = 0;
+    if (kept) {
+      auto stored = kept->keep(*candidate, screened ? *screened : evaluation,
+                               screened ? std::optional(evaluation) : std::nullopt);
+      if (stored.ok()) trial = *stored;
+      else if (not_kept.ok()) not_kept = stored.error();
+    }
     ++outcomes[verdict ? name(verdict->outcome) : kNotJudged];
     if (verdict) compile_seconds += verdict->compile_seconds;
     if (verdict && verdict->ok() && (best == 0 || verdict->seconds() < best))
@@ -165,9 +193,11 @@ Result<Exit> run(const Options& options, const Context& context) {
     if (context.json) {
       Json entry = kernelift::to_json(evaluation);
       entry["note"] = candidate->note(), entry["key"] = candidate->key().hex();
+      if (trial > 0) entry["trial"] = trial;
       verdicts.push_back(std::move(entry));
     } else if (context.verbosity > 0 || candidates.size() < kFew) {
-      context.say(candidate->note() + ": " + in_words(evaluation, confirm));
+      context.say(candidate->note() + ": " + in_words(evaluation, confirm) +
+                  (trial > 0 ? " (#" + std::to_string(trial) + ")" : ""));
       for (auto& line : verdict ? verdict->beyond_recorded() : std::vector<std::string>()) context.say("  " + line);
     }
     flying.pop_front();
@@ -190,14 +220,20 @@ Result<Exit> run(const Options& options, const Context& context) {
       1e3 * compile_seconds / static_cast<double>(candidates.size()), best * 1e6, best_note.empty() ? "" : ": ",
       best_note.c_str());
   if (context.verbosity > 0 || candidates.size() >= kFew) context.say(line);
-  context.emit({{"candidates", candidates.size()},
-                {"seconds", spent},
-                {"ready_seconds", ready},
-                {"compile_seconds", compile_seconds},
-                {"best_seconds", best},
-                {"best", best_note},
-                {"outcomes", outcomes},
-                {"verdicts", verdicts}});
+  if (kept)
+    context.say("Kept in " + kept->file().string() + ": kernelift apply " + kept->file().filename().string() +
+                " [--candidate NUMBER]");
+  Json document = {{"candidates", candidates.size()},
+                   {"seconds", spent},
+                   {"ready_seconds", ready},
+                   {"compile_seconds", compile_seconds},
+                   {"best_seconds", best},
+                   {"best", best_note},
+                   {"outcomes", outcomes},
+                   {"verdicts", verdicts}};
+  if (kept) document["run"] = kept->file().string();
+  context.emit(document);
+  KERNELIFT_TRY(not_kept);
   return outcomes.contains(name(Outcome::Ok)) ? Exit::Done : Exit::No;
 }
 
@@ -212,6 +248,8 @@ Action setup(CLI::App& app) {
                  "what agrees with it");
   app.add_flag("--stream", options->stream,
                "Judge candidates as they come in on stdin, with an evaluator that stays up (docs/formats.md)");
+  app.add_flag("--keep", options->keep,
+               "Keep what is timed in a run, from which apply, report and further tuning go on");
   app.add_flag("--cold", options->cold, "Time with caches flushed before every launch");
   app.add_flag("--separately", options->separately,
                "Time every candidate, even if its machine code is identical to another's");

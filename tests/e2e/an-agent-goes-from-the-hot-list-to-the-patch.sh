@@ -44,6 +44,15 @@ assert judged["verdict"] == "ok" and judged["speedup_interval"][0] <= judged["sp
 assert not judged["confirmed"], judged
 assert set(evaluator) & set(descendants(agent.process.pid)), "the evaluator stayed up"
 agent.call("evaluate", {"kernel": "correct", "candidates": texts[:1], "confirm": True})
+# Without a launch of its own it is launched as the application would. What was judged is in a run, under one number however
+# often it is judged, and can be applied.
+knob = [{"name": "a wider BLOCK", "source": wide}]
+judged = agent.call("evaluate", {"kernel": "correct", "candidates": knob})
+claimed = agent.call("evaluate", {"kernel": "correct", "candidates": knob, "confirm": True})
+assert claimed["results"][0]["verdict"] == "ok", claimed
+assert claimed["run"] == judged["run"] and claimed["results"][0]["trial"] == judged["results"][0]["trial"], (judged, claimed)
+patch = agent.call("apply", {"run": claimed["run"], "candidate": claimed["results"][0]["trial"]})
+assert patch["dry_run"] and "+#define BLOCK 128" in patch["diff"], patch
 agent.transcript = None
 # A text with declared parameters is judged at the setting that is asked for, and launched as the application would.
 declared = source.replace("#define BLOCK 16", "#define BLOCK 16  // kernelift: tune BLOCK in {16, 64, 128}")

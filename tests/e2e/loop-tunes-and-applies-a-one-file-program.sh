@@ -20,3 +20,14 @@ expect_exit 3 "$KL" evaluate .kernelift/mep/k --device cpu --certificate changed
 expect_says "damaged"
 rm changed.json
 git switch -q "$BRANCH_BEFORE" && [ "$(git rev-parse HEAD)" = "$HEAD_BEFORE" ] || fail "the way back does not lead back"
+# A text changed by hand: a knob that is set otherwise is launched as the application would, and kept in a run that later ones
+# continue, from which it is patched.
+sed 's/#define BLOCK 16/#define BLOCK 256/' .kernelift/mep/k/kernel.cu > .kernelift/mine.cu
+for TIME in first again; do
+  expect_gain "$KL" evaluate k .kernelift/mine.cu --keep --device cpu
+  expect_says "correct, faster: "; expect_says "(#2)"; expect_says "Kept in "
+done
+expect_exit 2 "$KL" evaluate k .kernelift/mine.cu --keep --cold --device cpu
+expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --candidate 2 --device cpu --dry-run
+expect_says "+#define BLOCK 256"
+expect_gain "$KL" report -o .kernelift/kept.html

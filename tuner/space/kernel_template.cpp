@@ -263,7 +263,8 @@ Result<Candidate> candidate_of_template(const Mep& mep, const std::string& origi
 }
 
 Result<Candidate> setting_as_given(const Mep& mep, const std::string& original, Candidate written) {
-  if (!is_template(written.source)) return written;
+  if (!is_template(written.source))
+    return written.launches.empty() ? first_setting(mep, Candidate(), std::move(written)) : written;
   KERNELIFT_ASSIGN(TuneDeclarations declared, TuneDeclarations::parse(written.source));
   for (auto& parameter : declared.parameters) {
     auto wanted = written.values.find(parameter.name);

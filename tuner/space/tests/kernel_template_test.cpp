@@ -98,6 +98,24 @@ TEST(KernelTemplate, OfAJsonCandidateKeepsItsOwnLaunchWhoseExpressionsKnowThePar
   EXPECT_EQ(again->key(), made->key()) << "a setting that was stored is the same when it is read again";
 }
 
+TEST(KernelTemplate, ATextThatSetsAKnobOtherwiseIsLaunchedAsTheApplicationWould) {
+  const Mep mep = recorded();
+  const std::string wide = "#define B 128\n__global__ void k(float* data, int n) { f(B); }\n";
+  auto made = setting_as_given(mep, kOriginal, given(wide));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->source, wide);
+  EXPECT_EQ(made->values.at("B"), 128);
+  EXPECT_EQ(launched(mep, *made).text(), "<<<(8,1,1), (128,1,1)>>>");
+  Candidate with_launch = given(wide);
+  with_launch.launches = {CandidateLaunch::as_recorded("k")};
+  auto kept = setting_as_given(mep, kOriginal, with_launch);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->key(), with_launch.key()) << "a launch of its own stays";
+  auto same = setting_as_given(mep, kOriginal, given(kOriginal));
+  ASSERT_TRUE(same.ok());
+  EXPECT_TRUE(same->launches.empty() && same->values.empty());
+}
+
 TEST(KernelTemplate, OfAJsonCandidateIsRefusedAtAnUndeclaredSetting) {
   auto error = [&](Candidate written) {
     auto made = setting_as_given(recorded(), kOriginal, std::move(written));
