@@ -86,7 +86,9 @@ std::vector<ToolDescription> tool_descriptions() {
                  {"kernel"}));
   extract.read_only = false;
   add("facts", "What is known of a kernel",
-      "The text to change, the recorded launches with geometry, sizes and scalar values, launch sites, knobs, what the "
+      "The text to change, the recorded launches with geometry, sizes and scalar values, ranges and zeros of the "
+      "inputs, "
+      "launch sites, knobs, which accesses are coalesced and what threads share, what the "
       "kernel does with memory at every size, and on a GPU what bounds it.",
       object({{"kernel", kernel()}}, {"kernel"}));
   add("check", "Is a changed kernel right?",

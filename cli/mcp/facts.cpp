@@ -5,6 +5,7 @@
 
 #include "core/base/within.h"
 #include "core/model/fidelity.h"
+#include "core/model/recorded_facts.h"
 
 namespace kernelift::cli::mcp {
 namespace {
@@ -68,7 +69,10 @@ Json site_of(const LaunchSite& site, const std::string& root) {
 
 Json facts_of(const Mep& mep, const std::filesystem::path& folder, const std::string& source) {
   Json parameters = Json::array(), launches = Json::array(), sites = Json::array(), knobs = Json::array();
-  for (auto& parameter : mep.parameters) parameters.push_back(parameter.type + " " + parameter.name);
+  const std::vector<std::string> inputs = input_values(mep, folder);
+  for (size_t p = 0; p < mep.parameters.size(); ++p)
+    parameters.push_back(mep.parameters[p].type + " " + mep.parameters[p].name +
+                         (inputs[p].empty() ? "" : ", recorded: " + inputs[p]));
   // Held-out launches are for verification: who proposes a change does not know them.
   size_t held_out = 0;
   for (auto& instance : mep.instances)

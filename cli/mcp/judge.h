@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/candidate_stream.h"
+#include "cli/judging/candidate_stream.h"
 #include "cli/mcp/child.h"
 
 namespace kernelift::cli::mcp {

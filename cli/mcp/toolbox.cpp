@@ -231,6 +231,7 @@ void Toolbox::facts(const CallPointer& call) {
   run(
       call, verb("model", {"--", path}),
       [=, this, kernel = mep->kernel_name](const Json& model, const std::string& said) mutable {
+        known["accesses"] = model.value("as_recorded", Json::array());
         known["memory_model"] = {{"complete", model.value("complete", false)},
                                  {"resource", documents_.keep("What " + kernel + " does with memory", said)}};
         add_bound(known);

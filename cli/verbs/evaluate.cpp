@@ -4,8 +4,8 @@
 #include <chrono>
 #include <deque>
 
-#include "cli/candidate_stream.h"
-#include "cli/certificate_check.h"
+#include "cli/judging/candidate_stream.h"
+#include "cli/judging/certificate_check.h"
 #include "cli/mep_addresses.h"
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"

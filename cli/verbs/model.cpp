@@ -1,6 +1,7 @@
 // kernelift model: shows what a MEP's kernel does with memory, for every size, as the comparison of sizes sees it.
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"
+#include "core/model/recorded_facts.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
@@ -24,7 +25,11 @@ Result<Exit> show(const Options& options, const Context& context) {
   context.say(std::to_string(known) + " of " + std::to_string(model.accesses.size()) +
               " accesses follow from positions, loops and parameters alone; " +
               (model.complete() ? "the model is complete" : "not understood: " + counted(model.gaps.size(), "place")));
+  const std::vector<std::string> lines = access_lines(mep, model);
+  if (!lines.empty()) context.say("As recorded:");
+  for (auto& line : lines) context.say("  " + line);
   Json document = to_json(model);
+  document["as_recorded"] = lines;
   document["kernel"] = mep.kernel_name, document["known_accesses"] = known, document["complete"] = model.complete();
   if (options.formula) {
     KERNELIFT_ASSIGN(FieldEquality field, sandbox::formula_of(mep, folder));

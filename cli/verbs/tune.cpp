@@ -20,6 +20,7 @@
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
 #include "core/model/candidate/tune_declarations.h"
+#include "core/model/recorded_facts.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/patch/patchable_parts.h"
@@ -461,6 +462,8 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
       llm->profile = diagnosis.paragraph() + "\n" + sandbox::facts_table(*tier.facts);
       if (!diagnosis.roofs.empty()) llm->roof = diagnosis.roofs[0].name, llm->roof_share = diagnosis.roofs[0].share;
     }
+    llm->inputs = input_values(mep, folder);
+    if (auto model = evaluator->kernel_model(); model.ok()) llm->accesses = access_lines(mep, *model);
     llm->transcripts = run.transcript_folder(), llm->run = run.file().filename().string();
     llm->findings = tuner::findings_path(context.state_folder() / "findings", mep.kernel_name);
     llm->seed = run.meta().seed;

@@ -41,7 +41,7 @@ uint32_t checksum(const void* data, size_t size) {
 }
 uint32_t checksum(const Head& head) { return checksum(&head, offsetof(Head, head_check)); }
 
-Error damaged(const std::string& what) {
+Error damaged_blob(const std::string& what) {
   return environment_error("the device code embedded in the program is damaged (" + what +
                            "); rebuild the program with kernelift build");
 }
@@ -72,7 +72,7 @@ std::vector<char> write_fat_blob(const std::vector<FatEntry>& entries) {
 
 Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
   Head head;
-  if (blob.size() < sizeof head) return damaged("shorter than its head");
+  if (blob.size() < sizeof head) return damaged_blob("shorter than its head");
   std::memcpy(&head, blob.data(), sizeof head);
   if (head.magic != kFatBlobMagic)
     return environment_error(
@@ -81,18 +81,19 @@ Result<std::vector<FatEntry>> read_fat_blob(std::span<const char> blob) {
     return environment_error("the program's device code has format " + std::to_string(head.version) +
                              ", this Kernelift reads " + std::to_string(kBlobVersion) +
                              "; rebuild the program with this Kernelift");
-  if (checksum(head) != head.head_check) return damaged("its head");
-  if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged("truncated");
+  if (checksum(head) != head.head_check) return damaged_blob("its head");
+  if (head.size > blob.size() || head.size < sizeof head || head.size > kLargest) return damaged_blob("truncated");
   blob = blob.first(head.size);
-  if (head.count > (head.size - sizeof head) / sizeof(Entry)) return damaged("entry count");
-  if (checksum(blob.data() + sizeof head, blob.size() - sizeof head) != head.data_check) return damaged("checksum");
+  if (head.count > (head.size - sizeof head) / sizeof(Entry)) return damaged_blob("entry count");
+  if (checksum(blob.data() + sizeof head, blob.size() - sizeof head) != head.data_check)
+    return damaged_blob("checksum");
   std::vector<FatEntry> entries(head.count);
   for (uint32_t i = 0; i < head.count; ++i) {
     Entry in;
     std::memcpy(&in, blob.data() + sizeof head + i * sizeof in, sizeof in);
-    if (in.kind < 1 || in.kind > 3) return damaged("entry kind");
+    if (in.kind < 1 || in.kind > 3) return damaged_blob("entry kind");
     for (const Range& range : {in.name, in.flags, in.bytes})
-      if (range.offset > head.size || range.length > head.size - range.offset) return damaged("entry range");
+      if (range.offset > head.size || range.length > head.size - range.offset) return damaged_blob("entry range");
     auto text = [&](const Range& range) { return std::string(blob.data() + range.offset, range.length); };
     entries[i] = {static_cast<FatEntry::Kind>(in.kind), text(in.name), text(in.flags),
                   blob.subspan(in.bytes.offset, in.bytes.length)};

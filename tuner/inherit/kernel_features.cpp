@@ -1,9 +1,10 @@
-// Strides are found by evaluating an access's offset for neighbouring threads, with every other variable at one
-// arbitrary value: an offset in which the difference depends on that value is strided in any case.
+// See kernel_features.h.
 #include "tuner/inherit/kernel_features.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "core/model/kernel/access_pattern.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -13,7 +14,6 @@ using Kind = KernelModel::Object::Kind;
 
 constexpr size_t kFewestValues = 4;  ///< Features that both must know to be compared.
 constexpr double kSteepness = 6;     ///< With a mean difference of 0.1 the similarity is 0.55, with 0.3 it is 0.17.
-constexpr int64_t kElsewhere = 7;    ///< Value of variables that are not looked at.
 
 double share(size_t part, size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -23,7 +23,7 @@ double scaled(double amount, double most) { return std::min(1.0, std::log2(1 + a
 
 class Reader {
  public:
-  Reader(const Geometry& launch, const KernelModel& model) : launch_(launch), model_(model) {}
+  Reader(const Geometry& launch, const KernelModel& model) : model_(model), pattern_(launch) {}
 
   void read(std::map<std::string, double>& into) const {
     size_t stores = 0, atomics = 0, shared = 0, global = 0, unit = 0, uniform = 0, irregular = 0, looped = 0, walks = 0;
@@ -35,15 +35,15 @@ class Reader {
       looped += !access.counters.empty(), depth = std::max(depth, access.counters.size());
       if (kind == Kind::Shared || kind == Kind::Local) continue;
       ++global;
-      const auto stride = step_of(access.offset, "tid.x");
+      const auto stride = pattern_.step_of(access.offset, "tid.x");
       unit += stride && std::abs(*stride) == access.bytes, uniform += stride == 0, irregular += !stride;
       const bool inner = !access.counters.empty();
-      const auto walked = inner ? step_of(access.offset, access.counters.back()) : std::nullopt;
+      const auto walked = inner ? pattern_.step_of(access.offset, access.counters.back()) : std::nullopt;
       walks += walked && std::abs(*walked) == access.bytes;
       // A sum that is kept in memory: every iteration writes the same element.
       sums += access.kind != Access::Kind::Load && inner && walked == 0;
       if (access.kind != Access::Kind::Load) continue;
-      ++loads, reused += inner && is_shared_by_threads(access.offset);
+      ++loads, reused += inner && !pattern_.axes_without(access.offset).empty();
     }
     const size_t all = model_.accesses.size();
     into["accesses"] = scaled(static_cast<double>(all), 64), into["loop_depth"] = scaled(static_cast<double>(depth), 4);
@@ -59,40 +59,8 @@ class Reader {
   }
 
  private:
-  /// The difference that one more of the variable makes; nullopt: it depends on values in memory.
-  std::optional<int64_t> step_of(const Expression& offset, const std::string& variable) const {
-    if (!offset.uses(variable)) return depends_on_memory(offset) ? std::nullopt : std::optional<int64_t>(0);
-    if (depends_on_memory(offset)) return std::nullopt;
-    Bindings values;
-    for (auto& name : offset.variables()) values[name] = usual(name);
-    values[variable] = 0;
-    const auto first = offset.evaluate(values);
-    values[variable] = 1;
-    const auto second = offset.evaluate(values);
-    if (!first.ok() || !second.ok()) return std::nullopt;
-    return *second - *first;
-  }
-  int64_t usual(const std::string& name) const {
-    const char* const axes = "xyz";
-    for (int axis = 0; axis < 3; ++axis) {
-      if (name == std::string("ntid.") + axes[axis]) return along(launch_.block, axis);
-      if (name == std::string("nctaid.") + axes[axis]) return along(launch_.grid, axis);
-    }
-    return name.starts_with("arg.") ? 64 * kElsewhere : kElsewhere;
-  }
-  static bool depends_on_memory(const Expression& offset) {
-    return std::ranges::any_of(offset.variables(), [](auto& name) { return name.starts_with("term."); });
-  }
-  /// Threads along one axis of the block read the same element.
-  bool is_shared_by_threads(const Expression& offset) const {
-    const char* const names[] = {"tid.x", "tid.y", "tid.z"};
-    for (int axis = 0; axis < 3; ++axis)
-      if (along(launch_.block, axis) > 1 && !offset.uses(names[axis])) return true;
-    return false;
-  }
-
-  const Geometry& launch_;
   const KernelModel& model_;
+  const AccessPattern pattern_;
 };
 
 double axes(const Dim3& size) { return ((size.x > 1) + (size.y > 1) + (size.z > 1)) / 3.0; }

@@ -44,8 +44,8 @@ Result<std::string> task_text(const std::filesystem::path& folder, const PromptS
 const std::map<std::string, std::vector<const char*>> kFields = {
     {"system", {"language"}},
     {"optimise",
-     {"kernel", "device", "launches", "parameters", "judging", "profile", "rules", "attempts", "findings", "original",
-      "parent", "facts", "own_launch", "source", "task"}},
+     {"kernel", "device", "launches", "parameters", "judging", "profile", "rules", "accesses", "attempts", "findings",
+      "original", "parent", "facts", "own_launch", "source", "task"}},
     {"task_optimise", {}},
     {"task_combine", {"inspirations"}},
     {"task_hypotheses", {"count", "figures"}},

@@ -165,8 +165,15 @@ std::optional<LlmProposer::Talk> LlmProposer::talk_of(size_t model, PromptKind k
   Talk talk;
   talk.model = model, talk.kind = kind, talk.parent = base.id, talk.base = base.candidate;
   if (card) talk.card = card->number;
-  PromptSubject subject{
-      mep_, history, base, options_.profile, options_.tolerance, answers_.unusable, relevant_findings(base, history)};
+  PromptSubject subject{mep_,
+                        history,
+                        base,
+                        options_.profile,
+                        options_.tolerance,
+                        answers_.unusable,
+                        relevant_findings(base, history),
+                        options_.inputs,
+                        options_.accesses};
   auto prompt =
       idea_prompt(options_.prompts, subject, {kind, card, kMostCards, population_}, options_.prompt_characters);
   if (!prompt.ok()) {

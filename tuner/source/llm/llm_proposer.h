@@ -28,6 +28,8 @@ struct LlmOptions : ModelCallOptions {
   int repairs_per_idea = 2;
   size_t prompt_characters = 60'000;  ///< Facts in one prompt, beside the text that is edited.
   std::string profile;                ///< How the original spends its time, in words and figures, for the prompt.
+  std::vector<std::string> inputs;    ///< PromptSubject's.
+  std::vector<std::string> accesses;  ///< The same.
   std::string roof;                   ///< The roof that the original is nearest to: "DRAM"; empty: not known.
   double roof_share = 0;              ///< How near: the least time that the roof permits over the original's.
   double tolerance = 0;               ///< Relative, as the user gave it; 0: derived from the original.

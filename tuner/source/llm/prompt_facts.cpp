@@ -18,7 +18,7 @@ constexpr size_t kMostAttempts = 100;  ///< Of models; the latest.
 
 /// Of what is left out first if a prompt becomes too long, the lowest.
 namespace worth {
-constexpr double kDevice = 100, kLaunch = 95, kArguments = 90, kJudging = 85, kBase = 80, kProfile = 75,
+constexpr double kDevice = 100, kLaunch = 95, kArguments = 90, kJudging = 85, kBase = 80, kProfile = 75, kAccess = 72,
                  kModelsAttempt = 70, kFinding = 68, kOriginal = 60, kGain = 65, kFailure = 45, kNoGain = 30;
 constexpr double kAge = 0.5;  ///< Less for each later attempt, and for each more relevant finding.
 }  // namespace worth
@@ -91,6 +91,7 @@ class Facts {
     device();
     launches();
     arguments();
+    accesses();
     judging();
     base();
     add("profile", worth::kProfile, subject_.profile.empty() ? "not known\n" : subject_.profile + "\n");
@@ -150,8 +151,17 @@ class Facts {
       std::string line = "- " + parameters[p].type + " " + parameters[p].name;
       for (size_t i = 0; i < known.size(); ++i) line += (i > 0 ? " or " : buffer ? ": " : " = ") + known[i];
       if (buffer && !known.empty()) line += changed ? "; the kernel changes it" : "; not changed";
+      if (p < subject_.inputs.size() && !subject_.inputs[p].empty())
+        line += std::string("; ") + (changed ? "before: " : "holds ") + subject_.inputs[p];
       add("parameters", worth::kArguments, line + "\n");
     }
+  }
+
+  void accesses() {
+    const auto& lines = subject_.accesses;
+    for (size_t i = 0; i < lines.size(); ++i)
+      add("accesses", worth::kAccess - worth::kAge * static_cast<double>(i), "- " + lines[i] + "\n");
+    if (lines.empty()) add("accesses", worth::kNoGain, "not known\n");
   }
 
   void judging() {
@@ -293,7 +303,8 @@ std::map<std::string, std::string> prompt_facts(const PromptSubject& subject, si
   values["kernel"] = subject.mep.kernel_name;
   values["parent"] = subject.base.candidate.note();
   values["source"] = as_data(subject.base.candidate.source);
-  for (auto* quoted : {"rules", "attempts", "findings", "parameters"}) values[quoted] = as_data(values[quoted]);
+  for (auto* quoted : {"rules", "attempts", "findings", "parameters", "accesses"})
+    values[quoted] = as_data(values[quoted]);
   return values;
 }
 

@@ -18,6 +18,8 @@ struct PromptSubject {
   double tolerance = 0;                    ///< Relative, as the user gave it; 0: derived from the original.
   std::vector<std::string> unusable;       ///< Answers of which no candidate came: a line each, the latest last.
   std::vector<std::string> findings = {};  ///< A line each, the most relevant first.
+  std::vector<std::string> inputs = {};  ///< What each parameter's recorded memory holds (core/model/recorded_facts.h).
+  std::vector<std::string> accesses = {};  ///< A line each (core/model/kernel/access_pattern.h).
 };
 
 /// The values of the template's placeholders. `characters`: of all facts together; the base's text always is there.

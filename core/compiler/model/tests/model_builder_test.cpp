@@ -2,30 +2,15 @@
 #include "core/compiler/model/model_builder.h"
 
 #include <gtest/gtest.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
 
 #include <set>
 
-#include "core/compiler/frontend.h"
+#include "core/compiler/model/tests/model_of.h"
 
 namespace kernelift {
 namespace {
 
 using Access = KernelModel::Access;
-
-KernelModel model_of(const std::string& source, Dim3 block = {128, 1, 1}) {
-  llvm::LLVMContext context;
-  auto ir = compile_to_device_ir(context, source, {});
-  EXPECT_TRUE(ir.ok()) << ir.error().message;
-  std::string name;
-  for (auto& function : *ir->module)
-    if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::PTX_Kernel)
-      name = function.getName().str();
-  auto model = build_kernel_model(*ir->module, name, block);
-  EXPECT_TRUE(model.ok());
-  return *model;
-}
 
 std::vector<Access> of_kind(const KernelModel& model, Access::Kind kind) {
   std::vector<Access> chosen;

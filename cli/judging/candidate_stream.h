@@ -2,7 +2,7 @@
 // them. It has compiled and measured the original once, so that an answer takes as long as the candidate does.
 // docs/formats.md describes the lines.
 #pragma once
-#include "cli/judged_run.h"
+#include "cli/judging/judged_run.h"
 #include "cli/verb.h"
 #include "core/model/evaluator.h"
 #include "core/model/mep.h"

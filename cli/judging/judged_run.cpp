@@ -1,5 +1,5 @@
 // See judged_run.h.
-#include "cli/judged_run.h"
+#include "cli/judging/judged_run.h"
 
 #include "core/base/file.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"

@@ -1,5 +1,5 @@
 // See certificate_check.h.
-#include "cli/certificate_check.h"
+#include "cli/judging/certificate_check.h"
 
 #include <algorithm>
 

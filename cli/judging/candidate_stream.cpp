@@ -1,6 +1,6 @@
 // See candidate_stream.h. Of one request as many candidates are in flight as the evaluator can use: they are compiled
 // beside each other, and measured one after the other.
-#include "cli/candidate_stream.h"
+#include "cli/judging/candidate_stream.h"
 
 #include <algorithm>
 #include <deque>
