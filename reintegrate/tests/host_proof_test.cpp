@@ -226,7 +226,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
              "  if (i < n) a[i] = scaled(a[i]);\n}\n\n// Launched where n % 64 == 0.\nstatic __global__ void "
              "scale_tuned(float* a, int n) {\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n  a[i] = "
              "scaled(a[i]);\n}\n// The host.\n");
-  EXPECT_HAS(after, "  (((long long)(n) % 64 == 0) ? scale_tuned : scale)<<<grid, BLOCK>>>(a, n);\n");
+  EXPECT_HAS(after, "  (((long long)(int)(n) % 64 == 0) ? scale_tuned : scale)<<<grid, BLOCK>>>(a, n);\n");
   auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   // With other blocks, too.
@@ -235,7 +235,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   patch = plan_guarded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   EXPECT_HAS(patch->changes[0].after,
-             "(((long long)(n) % 64 == 0) ? scale_tuned : scale)<<<((long long)(n) % 64 == 0) ? dim3((");
+             "(((long long)(int)(n) % 64 == 0) ? scale_tuned : scale)<<<((long long)(int)(n) % 64 == 0) ? dim3((");
   proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   // A host function that the candidate's text smuggles in beside the kernel is seen as in any other patch.
@@ -271,8 +271,9 @@ TEST_F(HostProofTest, ProvesAMacrosLaunchThatChoosesAndRefusesOneThatShowsItsArg
     auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
     EXPECT_TRUE(patch.ok()) << patch.error().message;
     if (!patch.ok()) return Result<HostProof>(patch.error());
-    EXPECT_HAS(patch->changes[0].after,
-               "LAUNCH((((long long)(n) % 128 == 0) ? scale_tuned : scale), ((long long)(n) % 128 == 0) ? dim3((");
+    EXPECT_HAS(
+        patch->changes[0].after,
+        "LAUNCH((((long long)(int)(n) % 128 == 0) ? scale_tuned : scale), ((long long)(int)(n) % 128 == 0) ? dim3((");
     return prove_host_half({request.mep, &*request.scan, *patch, request.host});
   };
   launch_blocks_of(128);
@@ -293,9 +294,10 @@ TEST_F(HostProofTest, ProvesALaunchThatAsksForAlignment) {
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   EXPECT_HAS(patch->changes[0].after,
              "// Launched where n % 64 == 0 and a is a multiple of 8 bytes.\nstatic __global__");
-  EXPECT_HAS(patch->changes[0].after,
-             "  ((((long long)(n) % 64 == 0) && ((unsigned long long)(a) % 8 == 0)) ? scale_tuned : scale)<<<grid, "
-             "BLOCK>>>(a, n);\n");
+  EXPECT_HAS(
+      patch->changes[0].after,
+      "  ((((long long)(int)(n) % 64 == 0) && ((unsigned long long)(a) % 8 == 0)) ? scale_tuned : scale)<<<grid, "
+      "BLOCK>>>(a, n);\n");
   auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   expect_refused(*patch, "(unsigned long long)(a)", "(unsigned long long)(options.verbose++, a)");
@@ -328,7 +330,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {
              "n) {\n  int i = blockIdx.x * B + threadIdx.x;\n  a[i] = scaled(a[i]);\n}\n// The host.\n");
   EXPECT_HAS(
       after,
-      "  (((long long)(n) % 64 == 0) ? scale_tuned<BLOCK, float> : scale<BLOCK, float>)<<<grid, BLOCK>>>(a, n);");
+      "  (((long long)(int)(n) % 64 == 0) ? scale_tuned<BLOCK, float> : scale<BLOCK, float>)<<<grid, BLOCK>>>(a, n);");
   auto proof = prove_host_half({mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   expect_refused(*patch, "(a, n);", "(a, n - 1);");
@@ -377,7 +379,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesInAnotherFileThanTheKernels) {
   EXPECT_HAS(after["src/scale.cu"],
              "}\n\n// Launched where n % 64 == 0.\n__global__ void scale_tuned(float* a, int n) {");
   EXPECT_HAS(after["src/main.cu"],
-             "  (((long long)(64 * argc) % 64 == 0) ? scale_tuned : scale)<<<argc, 64>>>(a, 64 * argc);\n");
+             "  (((long long)(int)(64 * argc) % 64 == 0) ? scale_tuned : scale)<<<argc, 64>>>(a, 64 * argc);\n");
   auto proof = prove_host_half({mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   EXPECT_EQ(proof->units, 3u);
@@ -405,7 +407,7 @@ TEST_F(HostProofTest, RefusesALaunchThatChoosesAnythingElse) {
   auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   for (auto& [what, instead] : {std::pair<std::string, std::string>{"(a, n);", "(a, n - 1);"},
-                                {"((long long)(n) % 64 == 0) ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {
+                                {"((long long)(int)(n) % 64 == 0) ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {
     SourcePatch other = *patch;
     for (auto* text : {&other.changes[0].after, &other.changes[0].declared}) {
       size_t at = text->find(what, text->find("int main"));

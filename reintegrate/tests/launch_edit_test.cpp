@@ -402,14 +402,14 @@ TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return !edits.ok() ? edits.error().message : edits->edits.empty() ? "no edit" : edits->edits[0].text;
   };
-  EXPECT_EQ(choose("k"), "(((long long)(n) % 4 == 0) ? k_tuned : k)");
-  EXPECT_EQ(choose("app::k"), "(((long long)(n) % 4 == 0) ? app::k_tuned : app::k)");
+  EXPECT_EQ(choose("k"), "(((long long)(int)(n) % 4 == 0) ? k_tuned : k)");
+  EXPECT_EQ(choose("app::k"), "(((long long)(int)(n) % 4 == 0) ? app::k_tuned : app::k)");
   for (auto* other : {"k<float>", "(*pointer)", "table[i]"})
     EXPECT_NE(choose(other).find("does not spell the kernel in front of <<<"), std::string::npos) << choose(other);
   // Of a template an instance is named, as the launch spells it or as it was recorded.
   EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"),
-            "(((long long)(n) % 4 == 0) ? app::k_tuned<T, 8> : app::k<T, 8>)");
-  EXPECT_EQ(choose("k", "k<float, 8>"), "(((long long)(n) % 4 == 0) ? k_tuned<float, 8> : k<float, 8>)");
+            "(((long long)(int)(n) % 4 == 0) ? app::k_tuned<T, 8> : app::k<T, 8>)");
+  EXPECT_EQ(choose("k", "k<float, 8>"), "(((long long)(int)(n) % 4 == 0) ? k_tuned<float, 8> : k<float, 8>)");
   EXPECT_NE(choose("table<4>[i]", "k<4>").find("does not spell the kernel"), std::string::npos);
 }
 

@@ -115,9 +115,9 @@ TEST_F(ShapeChoicePatch, LaunchesTheTunedKernelWhereItIsFasterAndTheOriginalElse
   offered("3.0", {{64, 1, 0.5}, {4096, 1, 2}});
   auto patch = preview();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(
-      patch->diff.find("+void host(float* a, int n) { (((long long)(n) >= 4096) ? k_tuned : k)<<<1, 64>>>(a, n); }"),
-      std::string::npos)
+  EXPECT_NE(patch->diff.find(
+                "+void host(float* a, int n) { (((long long)(int)(n) >= 4096) ? k_tuned : k)<<<1, 64>>>(a, n); }"),
+            std::string::npos)
       << patch->diff;
   EXPECT_NE(patch->diff.find("+  a[n] = 3.0;"), std::string::npos);
   EXPECT_EQ(patch->diff.find("-  a[n] = 1.0;"), std::string::npos) << "the original stays";

@@ -75,9 +75,8 @@ std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchS
 std::string as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text) {
   for (auto& parameter : mep.parameters) {
     const std::string& type = parameter.scalar;
-    const bool narrow = type.find("char") != type.npos || type.find("short") != type.npos || type == "bool";
-    if (parameter.name == variable && (parameter.is_unsigned() || narrow))
-      return "(long long)(" + type + ")(" + text + ")";
+    const bool same = type == "long" || type == "long long";  // As wide as what asks, and signed.
+    if (parameter.name == variable && parameter.is_integer() && !same) return "(long long)(" + type + ")(" + text + ")";
   }
   return "(long long)(" + text + ")";
 }

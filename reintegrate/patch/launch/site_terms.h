@@ -13,7 +13,7 @@ namespace kernelift::reintegrate {
 std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchSite& site);
 
 /// The number that a kernel gets for the text that a launch passes for `variable` ("n", or "params.n"), as a long long:
-/// one that the parameter takes as unsigned or short is asked as that.
+/// converted to the parameter's type first, as the launch does.
 std::string as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text);
 
 /// Whether the launch's own size is the candidate's, whatever its variables are. False where that is not known.
