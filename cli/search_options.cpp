@@ -87,8 +87,9 @@ void add_model_use(Json& sum, Json& of_run, const Json& tuned) {
 void add_search(CLI::App& app, SearchOptions& options) {
   app.add_option("--llm", options.llm,
                  "Language model for the source tier, and for configurations that the parameter tier begins with: "
-                 "openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
-                 "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY), command:PROGRAM (prompt on "
+                 "openai:URL,MODEL, responses:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
+                 "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY, or from the file that "
+                 "OPENAI_API_KEY_FILE or ANTHROPIC_API_KEY_FILE names), command:PROGRAM (prompt on "
                  "stdin, answer on stdout), exchange:FOLDER (prompts are written there, answers read), transcript:FILE "
                  "(recorded answers). May be given several times: the models that gain most for what they cost are "
                  "asked most")

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kToTidyUp = std::chrono::seconds(2);      // Between SIGTERM and SIGKILL.
 constexpr auto kToSaveState = std::chrono::seconds(10);  // After a signal that was handed on.
+constexpr auto kToShow = std::chrono::milliseconds(50);  // Until a new program's environment can be seen.
 constexpr useconds_t kPause = 2000;                      // Microseconds between two passes over the processes.
 constexpr int kSignalled = 128;                          // Shells add this to the signal that ended a command.
 
@@ -165,8 +167,19 @@ std::vector<pid_t> ancestry() {
   return found;
 }
 
-bool has_variable(pid_t process, const std::string& variable) {
+/// One of this user's, and no thread of the kernel.
+bool runs_program(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  struct stat about{};
+  char program[16];
+  return stat(folder.c_str(), &about) == 0 && about.st_uid == geteuid() &&
+         readlink((folder + "/exe").c_str(), program, sizeof program) > 0;
+}
+
+/// nullopt: it shows no environment, as one that is about to run another program.
+std::optional<bool> has_variable(pid_t process, const std::string& variable) {
   std::string environment = text_of("/proc/" + std::to_string(process) + "/environ");
+  if (environment.empty()) return std::nullopt;
   for (size_t at = 0; at < environment.size();) {
     size_t end = std::min(environment.find('\0', at), environment.size());
     if (environment.compare(at, end - at, variable) == 0) return true;
@@ -255,14 +268,17 @@ bool kill_descendants(pid_t of, bool ask_first) {
 std::vector<std::string> end_processes_with(const std::string& variable) {
   std::vector<std::string> names;
   const std::vector<pid_t> spared = ancestry();
-  const auto give_up = Clock::now() + kToDie;
-  for (bool found = true; found && Clock::now() < give_up;) {
-    found = false;
+  const auto begun = Clock::now();
+  bool found = true, unclear = false;
+  while ((found && Clock::now() < begun + kToDie) || (unclear && Clock::now() < begun + kToShow)) {
+    found = unclear = false;
     for (pid_t process : all_processes()) {
       if (std::find(spared.begin(), spared.end(), process) != spared.end()) continue;
       // Its number may be another process's by the time of the signal; what was opened before the look is not.
       int opened = open_process(process);
-      if (has_variable(process, variable) && !standing_of(process).ended) {
+      const auto has = has_variable(process, variable);
+      unclear |= !has && !standing_of(process).ended && runs_program(process);
+      if (has.value_or(false) && !standing_of(process).ended) {
         std::string name = text_of("/proc/" + std::to_string(process) + "/comm");
         while (!name.empty() && name.back() == '\n') name.pop_back();
         long sent =
@@ -272,7 +288,7 @@ std::vector<std::string> end_processes_with(const std::string& variable) {
       }
       if (opened >= 0) close(opened);
     }
-    if (found) usleep(kPause);
+    if (found || unclear) usleep(kPause);
   }
   return names;
 }

@@ -58,11 +58,13 @@ TEST(Secrets, OfTheEnvironmentAreKnownByTheNamesOfVariables) {
   setenv("KEYBOARD_LAYOUT", "layout-of-keyboard", 1);
   setenv("SSH_AUTH_SOCK", "/run/user/agent.socket", 1);
   setenv("FIRST_PASS", "disabled", 1);
+  setenv("CORP_MODEL_KEY_FILE", "keys/of-the-model-1", 1);
   keep_secrets_of_environment();
   for (const char* secret : {"corp-canary-77aa66", "ghp-canary-88bb55", "proxy-canary-1"})
     EXPECT_THAT(without_secrets(std::string("a ") + secret + " b"), Not(HasSubstr("canary"))) << secret;
   for (const char* plain : {"layout-of-keyboard", "/run/user/agent.socket", "disabled"})
     EXPECT_EQ(without_secrets(plain), plain);
+  EXPECT_EQ(without_secrets("keys/of-the-model-1"), "keys/of-the-model-1") << "where a secret lies is none";
 }
 
 TEST(Secrets, OfUrlsAreUserPasswordAndQuery) {

@@ -40,14 +40,18 @@ expect_exit 0 "$KL" record -- ./app
 expect_exit 0 "$KL" extract twice --out .kernelift/mep/twice
 export OPENAI_API_KEY=sk-canary-of-openai-1 CORP_GATEWAY_TOKEN=canary-of-the-gateway-2
 : > said
-for how in edit prose 401 500; do
-  coproc SERVER { exec python3 server.py $how $CORP_GATEWAY_TOKEN; }
+printf '%s\n' "$OPENAI_API_KEY" > "$WORK/key"; chmod 600 "$WORK/key"
+for how in edit prose 401 500 "401 of a file"; do
+  [ "$how" != "401 of a file" ] || { KEY=$OPENAI_API_KEY; unset OPENAI_API_KEY; export OPENAI_API_KEY_FILE=$WORK/key; }
+  coproc SERVER { exec python3 server.py ${how%% *} $CORP_GATEWAY_TOKEN; }
   read -r PORT <&"${SERVER[0]}"
   expect_exit_in "0 1" "$KL" tune .kernelift/mep/twice --device cpu --tiers source --without-rule all --llm-calls 1 --time 300 -v \
     --llm "openai:http://joe:canary-of-the-url-3@127.0.0.1:$PORT/v1?api=canary-of-the-query-4,fake"
   cat "$WORK/.out" "$WORK/.err" >> said
   kill "$SERVER_PID"; wait "$SERVER_PID" 2>/dev/null || true
 done
+grep -q "check OPENAI_API_KEY_FILE" said || fail "the key of the file was not sent"
+export OPENAI_API_KEY=$KEY
 RUN=$(ls .kernelift/runs/*.klrun | head -1)
 for format in json t4 cachefile; do "$KL" export "$RUN" --to $format -o export.$format; done
 "$KL" export "$RUN" --to json >> said

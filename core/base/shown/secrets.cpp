@@ -128,7 +128,7 @@ bool speaks_of_secrets(std::string_view name) {
                                          "SECRETS",     "PASS",   "PASSWORD", "PASSWD",    "PASSPHRASE",   "CREDENTIAL",
                                          "PAT",         "COOKIE", "BEARER",   "PWD",       "AUTH",         "APITOKEN",
                                          "CREDENTIALS", "SAS",    "DSN",      "ACCESSKEY", "AUTHORIZATION"};
-  if (name == "PWD" || name == "OLDPWD") return false;
+  if (name == "PWD" || name == "OLDPWD" || name.ends_with("_FILE")) return false;  // Where it lies is no secret.
   std::string word;
   auto secret = [&] {
     for (auto* end : {"TOKEN", "SECRET", "PASSWORD", "APIKEY"})  // "GITHUBTOKEN"

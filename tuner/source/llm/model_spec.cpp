@@ -11,14 +11,18 @@ namespace {
 struct Spelling {
   ModelSpec::Provider provider;
   const char* name;
+  const char *vendor = "", *path = "";  ///< Of servers: the vendor's own, and the endpoint behind /v1.
 };
-constexpr Spelling kProviders[] = {{ModelSpec::Provider::OpenAi, "openai"},
-                                   {ModelSpec::Provider::Anthropic, "anthropic"},
-                                   {ModelSpec::Provider::Command, "command"},
-                                   {ModelSpec::Provider::Exchange, "exchange"},
-                                   {ModelSpec::Provider::Transcript, "transcript"}};
+constexpr Spelling kProviders[] = {
+    {ModelSpec::Provider::OpenAi, "openai", "https://api.openai.com", "/chat/completions"},
+    {ModelSpec::Provider::Responses, "responses", "https://api.openai.com", "/responses"},
+    {ModelSpec::Provider::Anthropic, "anthropic", "https://api.anthropic.com", "/messages"},
+    {ModelSpec::Provider::Command, "command"},
+    {ModelSpec::Provider::Exchange, "exchange"},
+    {ModelSpec::Provider::Transcript, "transcript"}};
 const char* const kHelp =
-    "; write openai:URL,MODEL or anthropic:URL,MODEL (an empty URL is the vendor's own), command:PROGRAM, "
+    "; write openai:URL,MODEL, responses:URL,MODEL or anthropic:URL,MODEL (an empty URL is the vendor's own), "
+    "command:PROGRAM, "
     "exchange:FOLDER or transcript:FILE";
 
 }  // namespace
@@ -42,15 +46,14 @@ Result<ModelSpec> ModelSpec::parse(const std::string& text) {
   spec.model = text.substr(comma + 1);
   std::string url = text.substr(colon + 1, comma - colon - 1);
   spec.own_server = !url.empty();
-  const bool openai = spec.provider == Provider::OpenAi;
-  if (url.empty()) url = openai ? "https://api.openai.com" : "https://api.anthropic.com";
+  if (url.empty()) url = known->vendor;
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     return usage_error("--llm '" + text + "': the URL must begin with http:// or https://" + kHelp);
   const size_t end = std::min(url.find('?'), url.size());
   const std::string query = url.substr(end);
   url.resize(end);
   while (url.back() == '/') url.pop_back();
-  const std::string path = openai ? "/chat/completions" : "/messages";
+  const std::string path = known->path;
   if (!url.ends_with(path)) url += (url.ends_with("/v1") ? "" : "/v1") + path;
   spec.url = url + query;
   return spec;

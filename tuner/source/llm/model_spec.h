@@ -7,8 +7,10 @@
 namespace kernelift::tuner {
 
 struct ModelSpec {
+  /// Servers come first.
   enum class Provider {
     OpenAi,      ///< A server with /v1/chat/completions.
+    Responses,   ///< A server with /v1/responses.
     Anthropic,   ///< A server with /v1/messages.
     Command,     ///< A program: the prompt on its stdin, the answer on its stdout.
     Exchange,    ///< A folder in which prompts are written and answers appear.
@@ -20,13 +22,13 @@ struct ModelSpec {
   std::string target;       ///< The command, the folder or the file; empty for servers.
   bool own_server = false;  ///< The user gave a URL: a key is optional.
 
-  /// "openai:URL,MODEL", "anthropic:URL,MODEL" (an empty URL means the vendor's server), "command:PROGRAM ARGUMENTS",
-  /// "exchange:FOLDER", "transcript:FILE".
+  /// "openai:URL,MODEL", "responses:URL,MODEL", "anthropic:URL,MODEL" (an empty URL means the vendor's server),
+  /// "command:PROGRAM ARGUMENTS", "exchange:FOLDER", "transcript:FILE".
   static Result<ModelSpec> parse(const std::string& text);
-  bool is_server() const { return provider == Provider::OpenAi || provider == Provider::Anthropic; }
+  bool is_server() const { return provider <= Provider::Anthropic; }
   /// For people: a server's URL without user, password and query; for the others the specification itself.
   std::string shown() const;
-  const char* key_variable() const { return provider == Provider::OpenAi ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY"; }
+  const char* key_variable() const { return provider == Provider::Anthropic ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY"; }
 };
 
 }  // namespace kernelift::tuner

@@ -58,9 +58,14 @@ TEST_F(Providers, WhatAProgramLeavesRunningEndsWithItsAnswer) {
   auto model =
       open(script("setsid sleep 600 >/dev/null 2>&1 </dev/null & echo $! > '" + left.string() + "'\necho text\n"));
   EXPECT_EQ(model->ask(request("one"), {1, 60}, stop_).answer->text, "text\n");
-  // Its new parent may take a while to ask how it ended.
-  auto state = read_text("/proc/" + std::to_string(std::stoi(*read_text(left))) + "/stat");
-  EXPECT_TRUE(!state.ok() || state->find(") Z") != state->npos) << *state;
+  // It may take a while to be gone, and its new parent to ask how it ended.
+  const std::string stat = "/proc/" + std::to_string(std::stoi(*read_text(left))) + "/stat";
+  auto runs = [&] {
+    auto state = read_text(stat);
+    return state.ok() && state->find(") Z") == state->npos;
+  };
+  for (int polls = 0; polls < 1000 && runs(); ++polls) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(runs());
 }
 
 TEST_F(Providers, AMissingProgramIsNamed) {

@@ -11,8 +11,9 @@ class AnthropicModel : public ChatModel {
  private:
   using ChatModel::ChatModel;
   std::vector<std::string> headers() const override;
-  Json body(const ModelRequest& request) const override;
+  Json body(const ModelRequest& request, const Form& form) const override;
   ChatAnswer read(const Json& reply) const override;
+  void read_event(const Json& event, StreamedAnswer& into) const override;
 };
 
 }  // namespace kernelift::tuner

@@ -3,48 +3,23 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <cstdio>
 #include <thread>
 
 #include "core/base/json_member.h"
-#include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
+#include "tuner/source/llm/providers/server_reply.h"
 
 namespace kernelift::tuner {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kQuoted = 200;            ///< Characters of a server's error text that are shown.
 constexpr int kFewestOutputTokens = 1024;  ///< Smallest useful limit of an answer.
 
-/// 429 also means that the quota is spent, and then retrying is useless.
-bool quota_is_spent(const HttpReply& reply) {
-  return reply.status == 429 && reply.body.find("insufficient_quota") != std::string::npos;
-}
-
-bool key_is_refused(const HttpReply& reply) { return reply.status == 401 || reply.status == 403; }
-
-bool worth_retrying(const HttpReply& reply) {
-  if (reply.status == 429) return !quota_is_spent(reply);
-  return reply.status == 408 || reply.status == 409 || reply.status >= 500;
-}
-
-/// The server's words without secrets, before they are read: in texts that JSON spells otherwise ("\u0073k-…"), too.
-std::string without_secrets_of_reply(const std::string& body) {
-  auto json = parse_foreign_json(body, "");
-  return without_secrets(json.ok() ? compact(json_without_secrets(*std::move(json))) : body);
-}
-
-/// The server's error text, shortened to one line.
-std::string server_words(const std::string& body) {
-  std::string words = body;
-  if (auto json = parse_foreign_json(body, ""); json.ok() && json->is_object()) {
-    auto error = json->contains("error") ? (*json)["error"] : *json;
-    if (error.is_string()) words = error.get<std::string>();
-    else if (error.is_object() && !text_member(error, "message").empty()) words = text_member(error, "message");
-  }
-  return words.empty() ? "and said nothing" : "and said: " + shown_line(words, kQuoted);
+/// A stream, whatever its headers say.
+bool is_stream(const std::string& body) {
+  return body.starts_with("data:") || body.starts_with("event:") || body.starts_with(':');
 }
 
 bool wait(double seconds, const std::atomic<bool>& stop) {
@@ -70,35 +45,42 @@ std::string text_of_parts(const Json& content) {
   return text;
 }
 
-Result<std::string> ChatModel::key_of(const ModelSpec& spec) {
-  const char* set = std::getenv(spec.key_variable());
-  std::string key = set ? set : "";
-  // Keys that were read from files end in a newline.
-  key.erase(key.find_last_not_of(" \t\r\n") + 1);
-  keep_secret(key);
-  if (key.empty() && !spec.own_server)
-    return environment_error(std::string(spec.key_variable()) + " is not set; export it, or leave --llm away");
-  return key;
+Json turns_of(const ModelRequest& request) {
+  Json turns = Json::array();
+  for (auto& message : request.messages)
+    turns.push_back({{"role", message.from_model ? "assistant" : "user"}, {"content", message.text}});
+  return turns;
+}
+
+std::string remark_on_end(const std::string& reason) {
+  return "the server says that the answer ended by '" + without_secrets(reason).substr(0, 40) +
+         "'; it is read as a whole one";
 }
 
 std::string ChatModel::document(const ModelRequest& request, const Form& form) const {
-  Json document = body(request);
+  Json document = body(request, form);
   document["model"] = spec_.model;
-  document[form.new_name ? "max_completion_tokens" : "max_tokens"] = form.output_tokens;
+  if (form.stream) document["stream"] = true;
   return compact(json_without_secrets(std::move(document)));
 }
 
-Result<ChatAnswer> ChatModel::answer(const std::string& body, size_t asked) const {
-  Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return environment_error("half a reply: it is not a complete JSON document");
-  if (json.is_object() && json.contains("error") && !json["error"].is_null())
-    return environment_error("the server answered " + server_words(body));
-  auto answer = reading("the model's reply", [&] { return read(json); });
+Result<ChatAnswer> ChatModel::answer_of(const Result<HttpReply>& reply, ChatStream& stream) const {
+  if (stream.ended() || (reply.ok() && reply->streamed)) return stream.answer();
+  if (!reply.ok()) return reply.error();
+  auto json = reply_json(reply->body);
+  if (!json.ok()) return environment_error("half a reply: it is not a complete JSON document");
+  if (reports_error(*json)) return environment_error("the server answered " + server_words(reply->body));
+  auto answer = reading("the model's reply", [&] { return read(*json); });
   if (!answer.ok()) return environment_error("the reply is not in the expected form");
-  if (!answer->output_tokens) answer->output_tokens = estimated_tokens(answer->text.size());
-  if (!answer->input_tokens) answer->input_tokens = estimated_tokens(asked);
-  // Once more: it may have come in parts.
-  answer->text = without_thoughts(without_secrets(std::move(answer->text)));
+  return answer;
+}
+
+Result<ChatAnswer> ChatModel::finished(ChatAnswer answer, size_t asked) {
+  if (!answer.output_tokens) answer.output_tokens = estimated_tokens(answer.text.size());
+  if (!answer.input_tokens) answer.input_tokens = estimated_tokens(asked);
+  // Only now, for they may have come in pieces.
+  for (auto* text : {&answer.text, &answer.called_tool, &answer.remark}) *text = without_secrets(std::move(*text));
+  answer.text = without_thoughts(std::move(answer.text));
   return answer;
 }
 
@@ -110,8 +92,16 @@ bool ChatModel::adapt(long status, const std::string& body, Form& form) const {
   if (!form.new_name && spec_.provider == ModelSpec::Provider::OpenAi && speaks_of({"max_completion_tokens"}) &&
       speaks_of({"nsupported", "instead"}))
     return form.new_name = true;
-  bool too_long = speaks_of(
-      {"max_tokens", "max_completion_tokens", "context length", "context size", "context limit", "context window"});
+  if (form.stream && form.counts_stream && names_member(body, "stream_options")) {
+    form.counts_stream = false;
+    return true;
+  }
+  if (form.stream && names_member(body, "stream")) {
+    form.stream = false;
+    return true;
+  }
+  bool too_long = speaks_of({"max_tokens", "max_completion_tokens", "max_output_tokens", "context length",
+                             "context size", "context limit", "context window"});
   if (!too_long || form.output_tokens / 2 < kFewestOutputTokens) return false;
   form.output_tokens /= 2;
   return true;
@@ -134,33 +124,36 @@ ModelReply ChatModel::ask(const ModelRequest& request, const CallLimits& limits,
   };
   while (true) {
     std::string last;
-    const std::string sending = document(request, form);
-    auto reply = http_post(spec_.url, headers(), sending, std::max(left(), 0.01), stop);
+    HttpRequest sending{spec_.url, headers(), document(request, form), std::max(left(), 0.01)};
+    ChatStream stream([this](const Json& event, StreamedAnswer& into) { read_event(event, into); }, limits_);
+    auto reply = http_post(sending, stream, stop);
     ++sent;
     if (stop) return {environment_error("stopped"), sent};
     double wanted = 0;
+    if (reply.ok() && reply->status == 200 && !reply->streamed && is_stream(reply->body))
+      reply->streamed = true, stream.take(reply->body);
     // No server sends so much by mistake: it is not asked again.
-    if (reply.ok() && reply->too_large)
+    if ((reply.ok() && reply->too_large) || stream.too_large())
       return failure("the reply is larger than " + std::to_string(kLargestReply >> 20) + " MiB");
-    if (reply.ok()) reply->body = without_secrets_of_reply(reply->body);
-    if (!reply.ok()) {
-      last = reply.error().message;
-    } else if (reply->status == 200) {
-      auto read = answer(reply->body, sending.size());
-      if (read.ok()) return {std::move(read), sent};
-      last = read.error().message;
-      if (reply->body.starts_with('<')) return failure("a web page answered, no model; check the URL", true);
+    if (const bool refused = reply.ok() && reply->status != 200; !refused) {
+      auto answer = answer_of(reply, stream);
+      if (answer.ok()) return {finished(*std::move(answer), sending.body.size()), sent};
+      last = answer.error().message;
+      if (reply.ok() && reply->body.starts_with('<'))
+        return failure("a web page answered, no model; check the URL", true);
     } else {
-      last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(reply->body);
-      if (sent < limits.requests && adapt(reply->status, reply->body, form)) {  // Not a failure of the server.
+      const std::string said = reply_text(reply->body);
+      last = "the server answered HTTP " + std::to_string(reply->status) + " " + server_words(said);
+      if (sent < limits.requests && adapt(reply->status, said, form)) {  // Not a failure of the server.
         std::lock_guard hold(changing_);
         form_ = form;
         continue;
       }
-      if (key_is_refused(*reply)) last += std::string("; check ") + spec_.key_variable();
+      if (key_is_refused(*reply)) last += "; check " + key_.variable;
       if (!worth_retrying(*reply)) return failure(last, key_is_refused(*reply) || quota_is_spent(*reply));
       wanted = reply->retry_after;
     }
+    if (stream.bytes()) last += ", after " + std::to_string(stream.bytes()) + " bytes of the answer";
     ++failed;
     const double rest = wanted > 0 ? wanted : std::min(pause, limits_.longest_pause);
     const bool too_late = wanted == 0 && left() <= rest;

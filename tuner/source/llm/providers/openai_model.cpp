@@ -1,56 +1,84 @@
 // See openai_model.h.
 #include "tuner/source/llm/providers/openai_model.h"
 
+#include <algorithm>
+
 #include "core/base/json_member.h"
 
 namespace kernelift::tuner {
+namespace {
+
+/// What a choice holds; `member`: "message" of a reply, or "delta", a piece of it.
+void add_choice(const Json& choice, const char* member, ChatAnswer& into) {
+  if (auto message = choice.find(member); message != choice.end() && message->is_object()) {
+    // Absent or null if the model reasoned until it was cut off.
+    if (auto content = message->find("content"); content != message->end()) into.text += text_of_parts(*content);
+    if (std::string why = text_member(*message, "refusal"); !why.empty()) {
+      if (!into.refused) into.text.clear();
+      into.text += why, into.refused = true;
+    }
+    if (auto calls = message->find("tool_calls"); calls != message->end() && calls->is_array() && !calls->empty()) {
+      const Json& function = calls->front().value("function", Json::object());
+      if (into.called_tool.empty()) into.called_tool = function.is_object() ? text_member(function, "name") : "";
+      if (into.called_tool.empty()) into.called_tool = "(unnamed)";
+    }
+  }
+  const std::string ended = text_member(choice, "finish_reason");
+  into.cut_off |= ended == "length";
+  into.refused |= ended == "content_filter";
+  if (!ended.empty() && ended != "stop" && ended != "tool_calls" && ended != "function_call" && !into.cut_off &&
+      !into.refused)
+    into.remark = remark_on_end(ended);
+}
+
+void add_usage(const Json& reply, ChatAnswer& into) {
+  auto usage = reply.find("usage");
+  if (usage == reply.end() || !usage->is_object()) return;
+  // Some servers report them again and again while they stream.
+  into.input_tokens = std::max(into.input_tokens, reported_tokens(*usage, "prompt_tokens"));
+  into.output_tokens = std::max(into.output_tokens, reported_tokens(*usage, "completion_tokens"));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<LanguageModel>> OpenAiModel::open(const ModelSpec& spec, const ChatLimits& limits) {
-  KERNELIFT_ASSIGN(std::string key, key_of(spec));
+  KERNELIFT_ASSIGN(ModelKey key, model_key(spec));
   return std::unique_ptr<LanguageModel>(new OpenAiModel(spec, limits, std::move(key)));
 }
 
 std::vector<std::string> OpenAiModel::headers() const {
   std::vector<std::string> headers{"Content-Type: application/json", "Expect:"};
-  if (!key_.empty()) headers.push_back("Authorization: Bearer " + key_);
+  if (!key_.value.empty()) headers.push_back("Authorization: Bearer " + key_.value);
   return headers;
 }
 
-Json OpenAiModel::body(const ModelRequest& request) const {
-  Json messages = Json::array({{{"role", "system"}, {"content", request.system}}});
-  for (auto& message : request.messages)
-    messages.push_back({{"role", message.from_model ? "assistant" : "user"}, {"content", message.text}});
-  return {{"messages", messages}};
+Json OpenAiModel::body(const ModelRequest& request, const Form& form) const {
+  Json messages = turns_of(request);
+  messages.insert(messages.begin(), Json{{"role", "system"}, {"content", request.system}});
+  Json body{{"messages", messages}, {form.new_name ? "max_completion_tokens" : "max_tokens", form.output_tokens}};
+  if (form.stream && form.counts_stream) body["stream_options"] = {{"include_usage", true}};
+  return body;
 }
 
 ChatAnswer OpenAiModel::read(const Json& reply) const {
   ChatAnswer read;
+  add_usage(reply, read);
   auto& choices = reply.at("choices");
   if (choices.empty()) {
     read.remark = "the server's reply had no choices, so there is no answer in it";
     return read;
   }
-  auto& choice = choices.at(0);
-  auto& message = choice.at("message");
-  // Absent or null if the model reasoned until it was cut off.
-  if (auto content = message.find("content"); content != message.end()) read.text = text_of_parts(*content);
-  if (std::string why = text_member(message, "refusal"); !why.empty()) read.text = why, read.refused = true;
-  if (auto calls = message.find("tool_calls"); calls != message.end() && calls->is_array() && !calls->empty()) {
-    const Json& function = calls->front().value("function", Json::object());
-    read.called_tool = function.is_object() ? text_member(function, "name") : "";
-    if (read.called_tool.empty()) read.called_tool = "(unnamed)";
-  }
-  const std::string ended = text_member(choice, "finish_reason");
-  read.cut_off = ended == "length";
-  read.refused |= ended == "content_filter";
-  if (!ended.empty() && ended != "stop" && ended != "tool_calls" && ended != "function_call" && !read.cut_off &&
-      !read.refused)
-    read.remark = "the server says that the answer ended by '" + ended.substr(0, 40) + "'; it is read as a whole one";
-  if (auto usage = reply.find("usage"); usage != reply.end() && usage->is_object()) {
-    read.input_tokens = reported_tokens(*usage, "prompt_tokens");
-    read.output_tokens = reported_tokens(*usage, "completion_tokens");
-  }
+  choices.at(0).at("message");  // Throws.
+  add_choice(choices.at(0), "message", read);
   return read;
+}
+
+void OpenAiModel::read_event(const Json& event, StreamedAnswer& into) const {
+  add_usage(event, into.answer);
+  auto choices = event.find("choices");
+  if (choices == event.end() || !choices->is_array() || choices->empty()) return;  // Tokens alone.
+  add_choice(choices->front(), "delta", into.answer);
+  into.ended |= !text_member(choices->front(), "finish_reason").empty();
 }
 
 }  // namespace kernelift::tuner

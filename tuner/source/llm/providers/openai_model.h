@@ -8,11 +8,14 @@ class OpenAiModel : public ChatModel {
  public:
   static Result<std::unique_ptr<LanguageModel>> open(const ModelSpec& spec, const ChatLimits& limits);
 
- private:
+ protected:
   using ChatModel::ChatModel;
+
+ private:
   std::vector<std::string> headers() const override;
-  Json body(const ModelRequest& request) const override;
+  Json body(const ModelRequest& request, const Form& form) const override;
   ChatAnswer read(const Json& reply) const override;
+  void read_event(const Json& event, StreamedAnswer& into) const override;
 };
 
 }  // namespace kernelift::tuner
