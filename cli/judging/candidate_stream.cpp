@@ -95,6 +95,7 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, JudgedR
            line);
     context.emit_line(line);
   }
+  if (run) run->release();
 }
 
 }  // namespace

@@ -10,70 +10,91 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
-constexpr const char* kState = "judged";  ///< Present in runs of this kind.
+constexpr int kAttempts = 8;  ///< To begin a run, where others begin some at the same time.
 
-/// What the MEP's last run knows, if it can be continued.
-std::optional<tuner::Run> last_run(const fs::path& state, const std::string& name, const tuner::RunMeta& wanted) {
-  const fs::path file = tuner::Run::latest_path(state, name);
-  if (file.empty()) return std::nullopt;
-  auto seen = tuner::Run::open(file);
-  if (!seen.ok()) return std::nullopt;
-  auto kind = seen->get_state(kState);
-  const tuner::RunMeta& meta = seen->meta();
-  if (!kind.ok() || kind->empty() || meta.mep_hash != wanted.mep_hash || meta.device != wanted.device ||
-      meta.tolerance != wanted.tolerance)
-    return std::nullopt;
-  auto run = tuner::Run::resume(file);
-  return run.ok() ? std::optional(*std::move(run)) : std::nullopt;
-}
+std::string judged_name(const fs::path& folder) { return folder.filename().string() + "-judged"; }
 
 }  // namespace
 
-Result<JudgedRun> JudgedRun::open(const Mep& mep, const fs::path& folder, double tolerance, Evaluator& evaluator,
-                                  const Context& context) {
+Result<JudgedRun> JudgedRun::of(const Mep& mep, const fs::path& folder, double tolerance, Evaluator& evaluator,
+                                const Context& context) {
   tuner::RunMeta meta;
   meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = context.device, meta.tolerance = tolerance;
   if (meta.device == "auto" && !record::has_nvidia_driver()) meta.device = "cpu";
   meta.tiers = {"source"};
   KERNELIFT_ASSIGN(meta.mep_hash, tuner::hash_mep(folder, mep));
-  const fs::path state = context.state_folder();
-  const std::string name = folder.filename().string();
-  std::optional<tuner::Run> run = last_run(state, name, meta);
-  if (!run) {
-    KERNELIFT_TRY(create_state_folder(state));
-    KERNELIFT_ASSIGN(run, tuner::Run::create(tuner::Run::next_path(state, name), meta));
-    KERNELIFT_TRY(run->put_state(kState, "evaluate"));
-  }
-  KERNELIFT_ASSIGN(const Candidate original, tuner::original_candidate(mep, folder));
-  KERNELIFT_TRY(run->record_kernel(tuner::kernel_of(mep, original.source)));
-  KERNELIFT_ASSIGN(auto trials, run->history());
-  std::map<std::string, int64_t> known;
-  for (auto& trial : trials) known.emplace(trial.candidate.key().hex(), trial.id);
-  JudgedRun judged(*std::move(run), std::move(known));
-  if (trials.empty()) {
-    const Evaluation measured = evaluator.submit(original).get();
-    if (auto* none = std::get_if<NotJudged>(&measured))
-      return environment_error("the original cannot be measured: " + none->why);
-    KERNELIFT_TRY(judged.keep(original, measured));
-  }
-  return judged;
+  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
+  return JudgedRun(mep, folder, context.state_folder(), std::move(meta), std::move(original), evaluator);
 }
 
-double JudgedRun::spent() const {
-  return before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+std::optional<tuner::Run> JudgedRun::last() const {
+  for (auto& file : tuner::Run::paths(state_, judged_name(folder_))) {
+    auto seen = tuner::Run::open(file);
+    if (!seen.ok()) continue;
+    const tuner::RunMeta& meta = seen->meta();
+    if (meta.mep_hash != meta_.mep_hash || meta.device != meta_.device || meta.tolerance != meta_.tolerance) continue;
+    if (auto run = tuner::Run::resume(file); run.ok()) return *std::move(run);
+  }
+  return std::nullopt;
+}
+
+Result<tuner::Run> JudgedRun::begin() const {
+  KERNELIFT_TRY(create_state_folder(state_));
+  for (int attempt = 1;; ++attempt) {
+    const fs::path file = tuner::Run::next_path(state_, judged_name(folder_));
+    auto run = tuner::Run::create(file, meta_);
+    std::error_code code;
+    if (run.ok() || attempt == kAttempts || !fs::exists(file, code)) return run;
+  }
+}
+
+Status JudgedRun::hold() {
+  if (run_) return done();
+  if (!file_.empty())
+    if (auto again = tuner::Run::resume(file_); again.ok()) run_ = *std::move(again);
+  if (!run_) run_ = last();
+  if (!run_) {
+    KERNELIFT_ASSIGN(run_, begin());
+  }
+  if (run_->file() == file_) return done();
+  file_ = run_->file(), spent_ = run_->meta().seconds_spent;
+  KERNELIFT_TRY(run_->record_kernel(tuner::kernel_of(mep_, original_.source)));
+  KERNELIFT_ASSIGN(auto trials, run_->history());
+  known_.clear();
+  for (auto& trial : trials)
+    known_[trial.candidate.key().hex()] = {trial.id, trial.figures().ok(), trial.figures().gains(),
+                                           trial.confirmed.has_value()};
+  if (!trials.empty()) return done();
+  const Evaluation measured = evaluator_->submit(original_).get();
+  auto* verdict = std::get_if<Verdict>(&measured);
+  if (!verdict) return environment_error("the original cannot be measured: " + std::get<NotJudged>(measured).why);
+  KERNELIFT_TRY(add(original_, *verdict));
+  return done();
+}
+
+Result<int64_t> JudgedRun::add(const Candidate& candidate, const Verdict& verdict) {
+  spent_ += verdict.compile_seconds + verdict.evaluate_seconds;
+  Known& known = known_[candidate.key().hex()];
+  if (known.id > 0 && known.right == verdict.ok() && known.gains == verdict.gains()) return known.id;
+  // What was confirmed and is refused now counts no more.
+  if (known.id > 0 && known.confirmed && !verdict.ok()) KERNELIFT_TRY(run_->record_confirmation(known.id, verdict));
+  KERNELIFT_ASSIGN(known.id, run_->record(candidate, verdict, {}, spent_));
+  known.right = verdict.ok(), known.gains = verdict.gains(), known.confirmed = false;
+  return known.id;
 }
 
 Result<int64_t> JudgedRun::keep(const Candidate& candidate, const Evaluation& screened,
                                 const std::optional<Evaluation>& confirmed) {
   auto* verdict = std::get_if<Verdict>(&screened);
   if (!verdict) return 0;
-  int64_t& id = known_[candidate.key().hex()];
-  if (id == 0) {
-    KERNELIFT_ASSIGN(id, run_.record(candidate, *verdict, {}, spent()));
+  KERNELIFT_TRY(hold());
+  KERNELIFT_ASSIGN(const int64_t id, add(candidate, *verdict));
+  if (auto* again = confirmed ? std::get_if<Verdict>(&*confirmed) : nullptr) {
+    KERNELIFT_TRY(run_->record_confirmation(id, *again));
+    spent_ += again->compile_seconds + again->evaluate_seconds;
+    known_[candidate.key().hex()] = {id, again->ok(), again->gains(), true};
   }
-  if (auto* again = confirmed ? std::get_if<Verdict>(&*confirmed) : nullptr)
-    KERNELIFT_TRY(run_.record_confirmation(id, *again));
-  KERNELIFT_TRY(run_.record_time(spent()));
+  KERNELIFT_TRY(run_->record_time(spent_));
   return id;
 }
 

@@ -1,6 +1,7 @@
-// The run in which `kernelift evaluate --keep` keeps what it judges, of a person with an editor as of a coding agent:
-// `apply`, `report` and further tuning go on from it as from a search's. Candidates of one state of a MEP are kept in
-// one run, which the next `evaluate --keep` continues.
+// The run in which `kernelift evaluate --keep` keeps what it times, of a person with an editor as of a coding agent:
+// `apply` and `report` take it as they take a search's, and later searches begin from it. Candidates of one state of a
+// MEP are kept in one run, NAME-judged-N, beside those of searches, which are numbered apart. It is begun by the first
+// candidate, and nobody is kept from it between two requests.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,26 +15,46 @@ namespace kernelift::cli {
 
 class JudgedRun {
  public:
-  /// Continues the MEP's last run of this kind, if it is of the same text, inputs, device and tolerance and nobody
-  /// writes to it; else begins one with the original's verdict.
-  static Result<JudgedRun> open(const Mep& mep, const std::filesystem::path& folder, double tolerance,
-                                Evaluator& evaluator, const Context& context);
+  static Result<JudgedRun> of(const Mep& mep, const std::filesystem::path& folder, double tolerance,
+                              Evaluator& evaluator, const Context& context);
 
-  /// Returns the trial's number, of a candidate that was kept before the number it has; 0 if it was not judged.
-  /// `confirmed`: in a fresh process, of one that was screened as `screened` says.
+  /// Returns the trial's number: that of an earlier trial of the same candidate, if it came to the same; 0 if it was
+  /// not judged. `confirmed`: in a fresh process, of one that was screened as `screened` says. Holds the run until
+  /// release().
   Result<int64_t> keep(const Candidate& candidate, const Evaluation& screened,
                        const std::optional<Evaluation>& confirmed = {});
-  const std::filesystem::path& file() const { return run_.file(); }
+  /// Others may write to the run.
+  void release() { run_.reset(); }
+  /// Empty: nothing was kept.
+  const std::filesystem::path& file() const { return file_; }
 
  private:
-  JudgedRun(tuner::Run run, std::map<std::string, int64_t> known)
-      : run_(std::move(run)), known_(std::move(known)), before_(run_.meta().seconds_spent) {}
-  double spent() const;
+  struct Known {
+    int64_t id = 0;
+    bool right = false, gains = false, confirmed = false;
+  };
+  JudgedRun(Mep mep, std::filesystem::path folder, std::filesystem::path state, tuner::RunMeta meta, Candidate original,
+            Evaluator& evaluator)
+      : mep_(std::move(mep)),
+        folder_(std::move(folder)),
+        state_(std::move(state)),
+        meta_(std::move(meta)),
+        original_(std::move(original)),
+        evaluator_(&evaluator) {}
+  /// The last run of this text, inputs, device and tolerance that nobody writes to, or a new one with the original.
+  Status hold();
+  std::optional<tuner::Run> last() const;
+  Result<tuner::Run> begin() const;
+  Result<int64_t> add(const Candidate& candidate, const Verdict& verdict);
 
-  tuner::Run run_;
-  std::map<std::string, int64_t> known_;  ///< Trials by their candidates' keys.
-  double before_ = 0;                     ///< Seconds of earlier sittings.
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  Mep mep_;
+  std::filesystem::path folder_, state_, file_;
+  tuner::RunMeta meta_;
+  Candidate original_;
+  Evaluator* evaluator_;
+  std::optional<tuner::Run> run_;       ///< While it is held.
+  std::map<std::string, Known> known_;  ///< Its latest trials, by their candidates' keys.
+  double spent_ = 0;                    ///< Seconds for which candidates were judged, over all sittings.
 };
 
 }  // namespace kernelift::cli

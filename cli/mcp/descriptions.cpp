@@ -88,8 +88,14 @@ std::vector<ToolDescription> tool_descriptions() {
   add("facts", "What is known of a kernel",
       "The text to change, the recorded launches with geometry, sizes and scalar values, ranges and zeros of the "
       "inputs, "
-      "launch sites, knobs, which accesses are coalesced and what threads share, what the "
+      "launch sites, knobs, which accesses are coalesced and what threads share, what rewrite rules came to so far, "
+      "what "
+      "the "
       "kernel does with memory at every size, and on a GPU what bounds it.",
+      object({{"kernel", kernel()}}, {"kernel"}));
+  add("profile", "How the original spends its time",
+      "Replays the recorded launches of the original and times them; on a GPU it reads hardware counters: memory "
+      "traffic, occupancy, stalls, instructions, the share of the roofline, and what bounds it.",
       object({{"kernel", kernel()}}, {"kernel"}));
   add("check", "Is a changed kernel right?",
       "Compiles candidates and compares their results on the recorded inputs with what the application computed. "
@@ -102,7 +108,7 @@ std::vector<ToolDescription> tool_descriptions() {
       "speed-up "
       "with its 95 % interval, the first wrong element, and the premise under which it is right at all sizes. A gain "
       "counts only with confirm: true, which measures it again in a fresh process. What is timed is kept as a "
-      "trial of a run, which apply, and tune with resume, go on from.",
+      "trial of a run, which apply patches, and from which searches begin.",
       object({{"kernel", kernel()},
               {"candidates", candidates()},
               {"confirm", flag("Confirm gains, and look for races: seconds each", false)}},

@@ -2,13 +2,17 @@
 #include "cli/mcp/facts.h"
 
 #include <cstring>
+#include <ranges>
 
 #include "core/base/within.h"
 #include "core/model/fidelity.h"
-#include "core/model/recorded_facts.h"
+#include "tuner/rule_outcomes.h"
+#include "tuner/tuner.h"
 
 namespace kernelift::cli::mcp {
 namespace {
+
+constexpr size_t kMostRuns = 4;  ///< Whose trials are looked at: one may have a hundred thousand.
 
 /// The recorded value of a scalar parameter; null for pointers, structures, and what is not recorded.
 Json scalar_value(const Mep& mep, const MepInstance& instance, size_t parameter) {
@@ -69,10 +73,7 @@ Json site_of(const LaunchSite& site, const std::string& root) {
 
 Json facts_of(const Mep& mep, const std::filesystem::path& folder, const std::string& source) {
   Json parameters = Json::array(), launches = Json::array(), sites = Json::array(), knobs = Json::array();
-  const std::vector<std::string> inputs = input_values(mep, folder);
-  for (size_t p = 0; p < mep.parameters.size(); ++p)
-    parameters.push_back(mep.parameters[p].type + " " + mep.parameters[p].name +
-                         (inputs[p].empty() ? "" : ", recorded: " + inputs[p]));
+  for (auto& parameter : mep.parameters) parameters.push_back(parameter.type + " " + parameter.name);
   // Held-out launches are for verification: who proposes a change does not know them.
   size_t held_out = 0;
   for (auto& instance : mep.instances)
@@ -84,7 +85,11 @@ Json facts_of(const Mep& mep, const std::filesystem::path& folder, const std::st
         {{"name", knob.name}, {"value", knob.value}, {"in_kernel", knob.in_kernel}, {"in_geometry", knob.in_geometry}});
   Json fidelity = Json::array();
   if (auto replays = read_fidelity(folder); replays.ok())
-    for (auto& replay : *replays) fidelity.push_back(replay.text());
+    for (auto& replay : *replays) {
+      for (auto& instance : mep.instances)
+        if (instance.held_out) replay.instances.erase(instance.id);
+      fidelity.push_back(replay.text());
+    }
   return {{"kernel", mep.kernel_name},
           {"mep", folder.filename().string()},
           {"place", mep.place(source)},
@@ -98,6 +103,33 @@ Json facts_of(const Mep& mep, const std::filesystem::path& folder, const std::st
           {"knobs", knobs},
           {"captured_on", mep.captured_on},
           {"replays", fidelity}};
+}
+
+Json tried_in_runs(const std::filesystem::path& state, const std::filesystem::path& folder, const Mep& mep,
+                   bool on_cpu) {
+  auto hash = tuner::hash_mep(folder, mep);
+  if (!hash.ok()) return Json::array();
+  std::vector<tuner::Run> runs;
+  const std::string name = folder.filename().string();
+  for (auto& of : {name, name + "-judged"})
+    for (auto& file : tuner::Run::paths(state, of)) {
+      if (runs.size() >= kMostRuns) break;
+      auto run = tuner::Run::open(file);
+      if (run.ok() && run->meta().mep_hash == *hash && (run->meta().device == "cpu") == on_cpu)
+        runs.push_back(*std::move(run));
+    }
+  std::vector<tuner::RunTrial> trials;
+  for (auto& run : std::views::reverse(runs))  // The oldest first.
+    if (auto history = run.history(); history.ok())
+      for (auto& trial : *history) trials.push_back(std::move(trial));
+  std::vector<const tuner::RunTrial*> all;
+  for (auto& trial : trials) all.push_back(&trial);
+  Json lines = Json::array();
+  const auto outcomes = tuner::rule_outcomes(all);
+  for (const bool gained : {true, false})
+    for (auto& outcome : outcomes)
+      if (outcome.gained() == gained) lines.push_back(outcome.text());
+  return lines;
 }
 
 }  // namespace kernelift::cli::mcp

@@ -49,7 +49,7 @@ Json result_of(const Call& call, size_t index, const Json& judged) {
 }  // namespace
 
 void Toolbox::judge(const std::string& tool, Depth depth, const CallPointer& call) {
-  if (std::string job = occupied(); !job.empty()) return call->fail(job);
+  if (std::string other = occupied(); !other.empty()) return call->fail(other);
   auto folder = application_.mep_folder(text_member(call->arguments, "kernel"));
   if (!folder.ok()) return call->fail(folder.error().message);
   auto mep = Mep::read(*folder);

@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 namespace kernelift::cli::mcp {
 namespace {
 
+constexpr const char* kNoCounters = "the CPU device has no counters";
+
 constexpr size_t kMostVerbs = 4;  ///< Processes of calls at a time; each may compile.
 
 constexpr const char* kMeps = "kernelift://meps/";
@@ -45,6 +47,7 @@ void Toolbox::call(const std::string& tool, const CallPointer& call) {
   if (tool == "hot_list") return hot_list(call);
   if (tool == "extract") return extract(call);
   if (tool == "facts") return facts(call);
+  if (tool == "profile") return profile(call);
   if (tool == "check") return judge(tool, Depth::Verify, call);
   if (tool == "evaluate")
     return judge(tool, call->arguments.value("confirm", false) ? Depth::Confirm : Depth::Screen, call);
@@ -86,11 +89,14 @@ void Toolbox::run(const CallPointer& call, const std::vector<std::string>& words
   };
   auto started = Child::start(loop_, words, std::move(handlers));
   if (!started.ok()) return failed(started.error().message);
-  running_[number] = *std::move(started);
+  running_[number] = {*std::move(started), words[0] == "replay"};
   call->on_cancel = [this, number] { running_.erase(number); };
 }
 
 std::string Toolbox::occupied() const {
+  if (std::ranges::any_of(running_, [](auto& one) { return one.second.measures; }))
+    return "another call (profile, or facts) is measuring, and two at once would disturb each other: call again after "
+           "it";
   const Job* job = jobs_.running();
   if (!job) return "";
   return "job " + std::to_string(job->number) + " (" + job->verb + " of " + job->subject +
@@ -210,11 +216,10 @@ void Toolbox::facts(const CallPointer& call) {
   if (!source.ok()) return call->fail(source.error().message);
   Json known = facts_of(*mep, *folder, *source);
   known["source_resource"] = kMeps + folder->filename().string() + kSource;
-  const bool on_gpu = options_.device != "cpu" && (options_.device != "auto" || record::has_nvidia_driver());
   const std::string path = folder->string();
   auto add_bound = [=, this](Json known) {
-    if (!on_gpu || !occupied().empty() || judge_.busy()) {
-      known["bounded_by"] = on_gpu ? "not known: the GPU is busy with another call" : "not known on the CPU device";
+    if (const std::string why = has_counters() ? measuring() : kNoCounters; !why.empty()) {
+      known["bounded_by"] = "not known: " + why;
       return answer(call, "facts", known);
     }
     run(
@@ -232,6 +237,8 @@ void Toolbox::facts(const CallPointer& call) {
       call, verb("model", {"--", path}),
       [=, this, kernel = mep->kernel_name](const Json& model, const std::string& said) mutable {
         known["accesses"] = model.value("as_recorded", Json::array());
+        for (const char* key : {"inputs", "tried"})
+          if (auto found = model.find(key); found != model.end()) known[key] = *found;
         known["memory_model"] = {{"complete", model.value("complete", false)},
                                  {"resource", documents_.keep("What " + kernel + " does with memory", said)}};
         add_bound(known);
@@ -240,6 +247,50 @@ void Toolbox::facts(const CallPointer& call) {
         known["memory_model"] = {{"not_known", error}};
         add_bound(known);
       });
+}
+
+bool Toolbox::has_counters() const {
+  return options_.device != "cpu" && (options_.device != "auto" || record::has_nvidia_driver());
+}
+
+std::string Toolbox::measuring() const {
+  if (std::string job = occupied(); !job.empty()) return job;
+  return judge_.busy() ? "candidates are being judged, and two that measure would disturb each other" : "";
+}
+
+void Toolbox::profile(const CallPointer& call) {
+  auto folder = application_.mep_folder(text_member(call->arguments, "kernel"));
+  if (!folder.ok()) return call->fail(folder.error().message);
+  auto mep = Mep::read(*folder);
+  if (!mep.ok()) return call->fail(mep.error().message);
+  if (std::string busy = measuring(); !busy.empty()) return call->fail(busy);
+  std::set<std::string> held_out;
+  for (auto& instance : mep->instances)
+    if (instance.held_out) held_out.insert(instance.id);
+  std::vector<std::string> options = {"--warm"};
+  if (has_counters()) options.push_back("--counters");
+  options.insert(options.end(), {"--", folder->string()});
+  run(call, verb("replay", options), [=, this](const Json& replay, const std::string&) {
+    const char* const why = has_counters() ? "no counters could be read" : kNoCounters;
+    Json known = {{"kernel", replay.value("kernel", "")},
+                  {"mep", folder->filename().string()},
+                  {"device", replay.value("device", "")},
+                  {"reproduced", replay.value("pass", false)},
+                  {"bounded_by", replay.value("diagnosis", Json(std::string("not known: ") + why))}};
+    Json launches = Json::array();
+    const Json warm = replay.value("warm", Json::object());
+    for (auto& instance : warm.value("instances", Json::array())) {
+      if (held_out.contains(text_member(instance, "id"))) continue;
+      Json launch = {{"id", text_member(instance, "id")},
+                     {"microseconds", 1e6 * number_member(instance, "seconds")},
+                     {"spread", number_member(instance, "spread")}};
+      if (std::string failure = text_member(instance, "failure"); !failure.empty()) launch["failure"] = failure;
+      launches.push_back(std::move(launch));
+    }
+    known["launches"] = std::move(launches), known["held_out_launches"] = held_out.size();
+    if (auto facts = replay.find("facts"); facts != replay.end()) known["counters"] = *facts;
+    answer(call, "profile", known);
+  });
 }
 
 }  // namespace kernelift::cli::mcp

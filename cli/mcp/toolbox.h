@@ -37,6 +37,11 @@ class Toolbox : public Host {
   void hot_list(const CallPointer& call);
   void extract(const CallPointer& call);
   void facts(const CallPointer& call);
+  void profile(const CallPointer& call);
+  /// The device has hardware counters.
+  bool has_counters() const;
+  /// What measures now, as a sentence: two at once would disturb each other. Empty: nothing does.
+  std::string measuring() const;
   // Judging; judging_tools.cpp.
   void judge(const std::string& tool, Depth depth, const CallPointer& call);
   // Jobs; job_tools.cpp.
@@ -67,7 +72,11 @@ class Toolbox : public Host {
   Documents documents_;
   Judge judge_;
   Jobs jobs_;
-  std::map<uint64_t, std::unique_ptr<Child>> running_;  ///< Verbs of calls.
+  struct Running {
+    std::unique_ptr<Child> child;
+    bool measures = false;
+  };
+  std::map<uint64_t, Running> running_;  ///< Verbs of calls.
   uint64_t last_run_ = 0;
 };
 

@@ -140,7 +140,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::optional<JudgedRun> kept;
   auto open_run = [&](Evaluator& evaluator) -> Status {
     if (options.keep) {
-      KERNELIFT_ASSIGN(kept, JudgedRun::open(mep, folder, options.tolerance, evaluator, context));
+      KERNELIFT_ASSIGN(kept, JudgedRun::of(mep, folder, options.tolerance, evaluator, context));
     }
     return done();
   };
@@ -220,7 +220,7 @@ Result<Exit> run(const Options& options, const Context& context) {
       1e3 * compile_seconds / static_cast<double>(candidates.size()), best * 1e6, best_note.empty() ? "" : ": ",
       best_note.c_str());
   if (context.verbosity > 0 || candidates.size() >= kFew) context.say(line);
-  if (kept)
+  if (kept && !kept->file().empty())
     context.say("Kept in " + kept->file().string() + ": kernelift apply " + kept->file().filename().string() +
                 " [--candidate NUMBER]");
   Json document = {{"candidates", candidates.size()},
@@ -231,7 +231,7 @@ Result<Exit> run(const Options& options, const Context& context) {
                    {"best", best_note},
                    {"outcomes", outcomes},
                    {"verdicts", verdicts}};
-  if (kept) document["run"] = kept->file().string();
+  if (kept && !kept->file().empty()) document["run"] = kept->file().string();
   context.emit(document);
   KERNELIFT_TRY(not_kept);
   return outcomes.contains(name(Outcome::Ok)) ? Exit::Done : Exit::No;

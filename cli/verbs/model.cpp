@@ -1,7 +1,9 @@
 // kernelift model: shows what a MEP's kernel does with memory, for every size, as the comparison of sizes sees it.
+#include "cli/mcp/facts.h"
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"
 #include "core/model/recorded_facts.h"
+#include "extractor/record/cuda/cupti/find_cupti.h"
 #include "sandbox/evaluate/evaluate.h"
 
 namespace kernelift::cli {
@@ -30,6 +32,13 @@ Result<Exit> show(const Options& options, const Context& context) {
   for (auto& line : lines) context.say("  " + line);
   Json document = to_json(model);
   document["as_recorded"] = lines;
+  if (context.json) {
+    const std::vector<std::string> inputs = input_values(mep, folder);
+    for (size_t p = 0; p < inputs.size(); ++p)
+      if (!inputs[p].empty()) document["inputs"][mep.parameters[p].name] = inputs[p];
+    const bool on_cpu = context.device == "cpu" || (context.device == "auto" && !record::has_nvidia_driver());
+    document["tried"] = mcp::tried_in_runs(context.state_folder(), folder, mep, on_cpu);
+  }
   document["kernel"] = mep.kernel_name, document["known_accesses"] = known, document["complete"] = model.complete();
   if (options.formula) {
     KERNELIFT_ASSIGN(FieldEquality field, sandbox::formula_of(mep, folder));

@@ -131,8 +131,6 @@ Result<tuner::Run> resume_run(const Options& options, const Context& context, co
   tuning.seconds = seconds > 0 ? run.meta().seconds_spent + seconds : run.meta().time_budget;
   tuning.evaluations = options.evaluations > 0 ? tried + options.evaluations : run.meta().evaluation_budget;
   if (seconds == 0 && options.evaluations > 0) tuning.seconds = 0;
-  // What `evaluate --keep` began has no budget of its own.
-  if (tuning.seconds == 0 && tuning.evaluations == 0) tuning.seconds = run.meta().seconds_spent + kDefaultSeconds;
   tuning.seed = run.meta().seed + static_cast<uint64_t>(tried);
   return run;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <unordered_set>
 
 #include "core/model/kernel/access_pattern.h"
@@ -16,9 +17,21 @@ constexpr size_t kMostDistinct = 1 << 16;  ///< Distinct values that are counted
 constexpr size_t kFewDistinct = 16;        ///< Of so many the number is said though they are not repeated often.
 
 std::string share_text(size_t part, size_t whole) {
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  if (percent > 99 && part < whole) return "over 99 %";
   char text[32];
-  std::snprintf(text, sizeof text, "%.2g %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  std::snprintf(text, sizeof text, percent < 10 ? "%.2g %%" : "%.0f %%", percent);
   return text;
+}
+
+/// Ordered as the values are. ElementType::ordered() does that of floats, whose bits are a sign and a size.
+int64_t ordered(const ElementType& type, const std::byte* at) {
+  if (type.is_float()) return type.ordered(at);
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, type.width);  // Little endian, as all machines here.
+  if (type.kind != ElementType::Kind::Signed) return static_cast<int64_t>(bits ^ (type.width == 8 ? 1ull << 63 : 0));
+  const unsigned unused = 64 - 8 * type.width;
+  return static_cast<int64_t>(bits << unused) >> unused;
 }
 
 /// nullptr: all are held out.
@@ -39,20 +52,20 @@ std::string values_text(const ElementType& type, std::span<const std::byte> byte
   const std::byte *least = nullptr, *most = nullptr, *before = nullptr;
   std::unordered_set<int64_t> distinct;
   const std::byte nothing[8] = {};
-  const int64_t zero = type.ordered(nothing);
+  const int64_t zero = ordered(type, nothing);
   for (size_t i = 0; i < count; ++i) {
     const std::byte* at = bytes.data() + i * type.width;
     if (type.is_float() && !std::isfinite(type.real(at))) {
       ++not_finite, rising = falling = false;
       continue;
     }
-    const int64_t value = type.ordered(at);
+    const int64_t value = ordered(type, at);
     zeros += value == zero;
     whole += type.is_float() && type.real(at) == std::trunc(type.real(at));
     if (distinct.size() < kMostDistinct) distinct.insert(value);
-    if (!least || value < type.ordered(least)) least = at;
-    if (!most || value > type.ordered(most)) most = at;
-    if (before) rising &= value >= type.ordered(before), falling &= value <= type.ordered(before);
+    if (!least || value < ordered(type, least)) least = at;
+    if (!most || value > ordered(type, most)) most = at;
+    if (before) rising &= value >= ordered(type, before), falling &= value <= ordered(type, before);
     before = at;
   }
   if (!least) return "no finite number";

@@ -69,6 +69,10 @@ assert job["state"] == "running", job
 assert "measuring" in agent.call("evaluate", {"kernel": "correct", "candidates": texts[:1]})
 while (state := agent.call("status", {"job": job["job"], "wait_seconds": 60}))["state"] == "running": pass
 assert state["state"] == "done", state
+profile = agent.call("profile", {"kernel": "correct"})
+assert profile["reproduced"] and "no counters" in profile["bounded_by"], profile
+facts = agent.call("facts", {"kernel": "correct"})
+assert any(line.startswith("parameters: ") for line in facts["tried"]) or facts["whole"], facts
 whole = json.dumps(state) + (agent.request("resources/read", {"uri": state["whole"]})["contents"][0]["text"] if "whole" in state else "")
 assert '"seed"' not in whole and '"unshown": [' not in whole and '"unshown":[' not in whole, "hidden sizes were told"
 if state["result"]["gained_applicable"]:

@@ -263,8 +263,12 @@ Result<Candidate> candidate_of_template(const Mep& mep, const std::string& origi
 }
 
 Result<Candidate> setting_as_given(const Mep& mep, const std::string& original, Candidate written) {
-  if (!is_template(written.source))
-    return written.launches.empty() ? first_setting(mep, Candidate(), std::move(written)) : written;
+  if (!is_template(written.source)) {
+    if (!written.launches.empty()) return written;
+    // Where the application's launch is not known with such a knob, it is launched as recorded, and the judge decides.
+    auto followed = first_setting(mep, Candidate(), written);
+    return followed.ok() ? *std::move(followed) : written;
+  }
   KERNELIFT_ASSIGN(TuneDeclarations declared, TuneDeclarations::parse(written.source));
   for (auto& parameter : declared.parameters) {
     auto wanted = written.values.find(parameter.name);

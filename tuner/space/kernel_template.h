@@ -27,7 +27,7 @@ Result<Candidate> first_setting(const Mep& mep, const Candidate& parent, Candida
 /// A candidate as a program or an agent wrote it. One whose text declares parameters is a template: it gets the setting
 /// that its `values` name, and for the others that of candidate_of_template(). Launches that it has stay; what it
 /// declares is then checked and no more. A text without declarations that defines knobs of the application otherwise is
-/// launched as the application then would, if it comes without launches. Errors as above.
+/// launched as the application then would, if it comes without launches and that is known. Errors as above.
 Result<Candidate> setting_as_given(const Mep& mep, const std::string& original, Candidate written);
 
 /// Whether the text declares anything, legibly or not.

@@ -287,6 +287,16 @@ std::filesystem::path Run::latest_path(const std::filesystem::path& state, const
   return highest ? state / "runs" / (name + "-" + std::to_string(highest) + ".klrun") : std::filesystem::path();
 }
 
+std::vector<std::filesystem::path> Run::paths(const std::filesystem::path& state, const std::string& name) {
+  std::map<int, std::filesystem::path, std::greater<>> numbered;
+  std::error_code code;
+  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code))
+    if (int number = run_number(entry.path(), name); number > 0) numbered.emplace(number, entry.path());
+  std::vector<std::filesystem::path> found;
+  for (auto& [number, file] : numbered) found.push_back(file);
+  return found;
+}
+
 std::filesystem::path Run::last_written(const std::filesystem::path& state, const std::string& kernel) {
   // Runs are named after their MEPs, and these after their kernels: smooth-1f0a93c2-3.klrun.
   static const std::regex kRest("(-[0-9a-f]{8})?-[0-9]+");

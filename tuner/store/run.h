@@ -76,6 +76,8 @@ class Run {
   /// (empty if there is none).
   static std::filesystem::path next_path(const std::filesystem::path& state, const std::string& name);
   static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
+  /// All of that name, the latest first.
+  static std::vector<std::filesystem::path> paths(const std::filesystem::path& state, const std::string& name);
   /// The run that was written last, of all kernels or of one, by the kernel's or its MEP's name; empty if there is
   /// none.
   static std::filesystem::path last_written(const std::filesystem::path& state, const std::string& kernel = {});

@@ -20,11 +20,15 @@ class AccessPattern {
   std::optional<int64_t> step_of(const Expression& offset, const std::string& variable) const;
   /// Axes of the block, of "xyz", along which all threads have the same offset.
   std::string axes_without(const Expression& offset) const;
-  /// One clause each: "loads 4 bytes of x (line 12): neighbouring threads, neighbouring elements". Each access once, in
+  /// One clause each: "loads 4 bytes of x (line 12): adjacent elements". Each access once, in
   /// the order of the source.
   std::vector<std::string> lines(const KernelModel& model, const VariableNames& names) const;
 
  private:
+  /// Values of all variables.
+  Bindings usual(const Expression& offset) const;
+  /// The offsets of the threads of a block's first warp; empty: they are not known.
+  std::vector<int64_t> of_a_warp(const Expression& offset) const;
   std::string among_threads(const KernelModel::Access& access, bool shared) const;
 
   Geometry launch_;

@@ -159,8 +159,10 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
                                                 const Inquiry& inquiry, Verdict verdict) {
   const Hash key = code_key(candidate, own.image);
   Verdict said;
-  if (auto known = checks_.find(key); known != checks_.end()) {
-    said = known->second;
+  // A search checks the recorded inputs alone, a confirmation other sizes as well.
+  const bool at_sizes = !inquiry.sizes.launches.empty();
+  if (auto known = checks_.find(key); known != checks_.end() && (known->second.at_sizes || !at_sizes)) {
+    said = known->second.said;
   } else {
     CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
     if (compiled.ok()) {
@@ -178,7 +180,7 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
       said = not_checked("it does not compile for that: " + compiled.detail);
     }
     // What a search had no time for is left to the confirmation.
-    if (said.detail.empty() || !said.ok() || inquiry.confirm) checks_[key] = said;
+    if (said.detail.empty() || !said.ok() || inquiry.confirm) checks_[key] = {said, at_sizes};
   }
   return with_check(std::move(verdict), said);
 }

@@ -82,7 +82,11 @@ class CpuEvaluator : public Evaluator {
   std::unique_ptr<ForkServer> runners_;
   std::unique_ptr<RunnerProcess> runner_;
   std::map<Hash, Verdict> measured_;  ///< Used by the measuring thread only.
-  std::map<Hash, Verdict> checks_;    ///< What check mode said, by code. Guarded by confirming_.
+  struct Checked {
+    Verdict said;
+    bool at_sizes = false;  ///< At sizes that were not recorded, too.
+  };
+  std::map<Hash, Checked> checks_;  ///< What check mode said, by code. Guarded by confirming_.
   /// The best lower bounds so far: of candidates that a source patch can express, and of all.
   std::atomic<double> best_applicable_ = 1, best_ = 1;
   double tolerance_ = 0;   ///< As Verdict::tolerance.

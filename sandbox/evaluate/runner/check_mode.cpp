@@ -158,7 +158,11 @@ std::string CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candida
   double seconds = 0;
   auto& sizes = bench_.inquiry.sizes.launches;
   for (auto& sized : sizes) {
-    if (bench_.cut || bench_.ended()) return {};
+    if (bench_.cut) return {};
+    if (bench_.ended()) {
+      leave_out("there was no time left for it");
+      continue;
+    }
     if (!why_no_reference(sized).empty()) continue;
     const Found* original = seconds <= kMostSearching ? of_original(sized) : nullptr;
     if (bench_.cut) return {};

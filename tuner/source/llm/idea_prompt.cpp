@@ -1,7 +1,7 @@
 // See idea_prompt.h.
 #include "tuner/source/llm/idea_prompt.h"
 
-#include "core/base/shown/outside_text.h"
+#include "tuner/rule_outcomes.h"
 #include "tuner/source/hypotheses/finding.h"
 #include "tuner/source/llm/prompt.h"
 
@@ -9,7 +9,6 @@ namespace kernelift::tuner {
 namespace {
 
 constexpr size_t kLongestPartner = 12'000;  ///< Bytes of another text that a prompt shows.
-constexpr size_t kShownVerdicts = 240;
 
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
@@ -71,8 +70,7 @@ Status check_prompts(const std::filesystem::path& folder) {
 }
 
 std::string shown_trial(const RunTrial& trial) {
-  return "#" + std::to_string(trial.id) + " (" + trial.candidate.note() +
-         "): " + std::string(whole_characters(trial.verdict.as_told().text(), kShownVerdicts));
+  return "#" + std::to_string(trial.id) + " (" + trial.candidate.note() + "): " + told_on_one_line(trial.verdict);
 }
 
 Result<std::string> idea_prompt(const std::filesystem::path& folder, const PromptSubject& subject, const IdeaTask& task,

@@ -9,11 +9,11 @@
 #include "core/base/words.h"
 #include "core/model/element.h"
 #include "core/model/launch_values.h"
+#include "tuner/rule_outcomes.h"
 
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kShownVerdict = 240;
 constexpr size_t kMostAttempts = 100;  ///< Of models; the latest.
 
 /// Of what is left out first if a prompt becomes too long, the lowest.
@@ -47,10 +47,6 @@ std::map<std::string, std::string> fitting(const std::vector<Fact>& facts, size_
   for (auto& [place, lines] : lacking)
     text[place] += "(" + counted(lines, "line") + " left out: the prompt would be too long)\n";
   return text;
-}
-
-std::string one_line(const Verdict& verdict) {
-  return std::string(whole_characters(verdict.as_told().text(), kShownVerdict));
 }
 
 std::string percent(double share) { return std::to_string(static_cast<int>(100 * share + 0.5)) + " %"; }
@@ -181,7 +177,7 @@ class Facts {
 
   void base() {
     const Verdict& verdict = subject_.base.verdict;
-    std::string text = one_line(verdict) + "\n";
+    std::string text = told_on_one_line(verdict) + "\n";
     auto line = [&](const char* what, const auto& value) {
       char spelled[160];
       if (value) std::snprintf(spelled, sizeof spelled, "%s: %.6g\n", what, static_cast<double>(*value));
@@ -209,46 +205,24 @@ class Facts {
         "The original, for comparison (your edits do not apply to it):\n" + as_data(original->candidate.source));
   }
 
-  /// One line for each rule: what it gained, and why others of its rewrites were refused.
   void rules() {
-    struct Tried {
-      size_t count = 0, failed = 0;
-      const RunTrial *best = nullptr, *refused = nullptr;
-    };
-    std::map<std::string, Tried> rules;
-    const RunTrial* parameters = nullptr;
-    for (auto& trial : subject_.history) {
-      const Candidate& candidate = trial.candidate;
-      if (candidate.tier == "params" && trial.verdict.ok() &&
-          (!parameters || trial.verdict.speedup() > parameters->verdict.speedup()))
-        parameters = &trial;
-      constexpr std::string_view kRules = "rules/";
-      if (!candidate.proposer.starts_with(kRules)) continue;
-      Tried& tried = rules[candidate.proposer.substr(kRules.size())];
-      ++tried.count;
-      if (!trial.verdict.ok()) ++tried.failed, tried.refused = &trial;
-      else if (!tried.best || trial.verdict.speedup() > tried.best->verdict.speedup()) tried.best = &trial;
-    }
-    for (auto& [rule, tried] : rules) {
-      std::string line = "- " + rule + ": " + std::to_string(tried.count) + " tried";
-      if (tried.best) line += "; best: " + tried.best->candidate.note() + ": " + one_line(tried.best->verdict);
-      if (tried.refused)
-        line += "; " + std::to_string(tried.failed) + " failed, the last: " + tried.refused->candidate.note() + ": " +
-                one_line(tried.refused->verdict);
-      const bool gained = tried.best && tried.best->verdict.gains();
-      add("rules", gained ? worth::kGain : tried.refused ? worth::kFailure : worth::kNoGain, line + "\n");
-    }
-    if (parameters)
-      add("rules", worth::kGain,
-          "- best values of parameters: " + parameters->candidate.note() + ": " + one_line(parameters->verdict) + "\n");
-    if (rules.empty() && !parameters) add("rules", worth::kNoGain, "nothing yet\n");
+    std::vector<const RunTrial*> trials;
+    for (auto& trial : subject_.history) trials.push_back(&trial);
+    const auto outcomes = rule_outcomes(trials);
+    for (auto& outcome : outcomes)
+      add("rules",
+          outcome.gained()  ? worth::kGain
+          : outcome.refused ? worth::kFailure
+                            : worth::kNoGain,
+          "- " + outcome.text() + "\n");
+    if (outcomes.empty()) add("rules", worth::kNoGain, "nothing yet\n");
   }
 
   void models_attempts() {
     std::vector<std::string> lines;
     for (auto trial = subject_.history.end(); trial != subject_.history.begin() && lines.size() < kMostAttempts;)
       if ((--trial)->candidate.proposer.starts_with("llm/"))
-        lines.push_back("- " + trial->candidate.note() + ": " + one_line(trial->verdict) + "\n");
+        lines.push_back("- " + trial->candidate.note() + ": " + told_on_one_line(trial->verdict) + "\n");
     std::ranges::reverse(lines);
     for (auto& answer : subject_.unusable) lines.push_back("- " + answer + "\n");
     for (size_t i = 0; i < lines.size(); ++i)

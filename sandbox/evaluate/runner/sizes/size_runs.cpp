@@ -67,7 +67,6 @@ void SizeRuns::answer(const SizedInstance& sized, Answered& into) {
     manner.reordered = true;
     if (!no_reference(verification_.run(bench_.baseline, entry, manner))) into.memory = memory;
   });
-  if (!failed && into.why_not.empty()) into.why_not = check_mode_.why_no_reference(sized);
   if (failed) into.why_not = "the original cannot be launched there: " + failed->detail;
   if (!into.why_not.empty()) into.answers.clear(), into.placed.clear(), into.bytes = 0;
 }
@@ -141,6 +140,10 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     if (added) {
       bench_.announce(name);
       answer(sized, known);
+      original += seconds_since(begin);
+      // Check mode has a time of its own.
+      if (bench_.usable && known.why_not.empty() && !(known.why_not = check_mode_.why_no_reference(sized)).empty())
+        known.answers.clear(), known.placed.clear(), known.bytes = 0;
       if (!bench_.usable) {
         verdict.outcome = Outcome::Crashed, verdict.stage = Stage::Verify;
         verdict.detail = "the original itself ended at " + sized.size.text();
@@ -148,8 +151,8 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       }
       bench_.announce("");
       bytes_ += known.bytes;
+      if (bench_.cut) return false;
     }
-    original += seconds_since(begin);
     if (!known.why_not.empty()) {
       run.dropped.push_back({sized.size, known.why_not});
       continue;
