@@ -20,7 +20,7 @@ Result<JudgedRun> JudgedRun::of(const Mep& mep, const fs::path& folder, double t
                                 const Context& context) {
   tuner::RunMeta meta;
   meta.mep = folder.string(), meta.kernel = mep.kernel_name, meta.device = context.device, meta.tolerance = tolerance;
-  if (meta.device == "auto" && !record::has_nvidia_driver()) meta.device = "cpu";
+  if (record::is_processor(meta.device)) meta.device = "cpu";
   meta.tiers = {"source"};
   KERNELIFT_ASSIGN(meta.mep_hash, tuner::hash_mep(folder, mep));
   KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));

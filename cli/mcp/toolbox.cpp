@@ -249,9 +249,7 @@ void Toolbox::facts(const CallPointer& call) {
       });
 }
 
-bool Toolbox::has_counters() const {
-  return options_.device != "cpu" && (options_.device != "auto" || record::has_nvidia_driver());
-}
+bool Toolbox::has_counters() const { return !record::is_processor(options_.device); }
 
 std::string Toolbox::measuring() const {
   if (std::string job = occupied(); !job.empty()) return job;

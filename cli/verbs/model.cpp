@@ -36,8 +36,7 @@ Result<Exit> show(const Options& options, const Context& context) {
     const std::vector<std::string> inputs = input_values(mep, folder);
     for (size_t p = 0; p < inputs.size(); ++p)
       if (!inputs[p].empty()) document["inputs"][mep.parameters[p].name] = inputs[p];
-    const bool on_cpu = context.device == "cpu" || (context.device == "auto" && !record::has_nvidia_driver());
-    document["tried"] = mcp::tried_in_runs(context.state_folder(), folder, mep, on_cpu);
+    document["tried"] = mcp::tried_in_runs(context.state_folder(), folder, mep, record::is_processor(context.device));
   }
   document["kernel"] = mep.kernel_name, document["known_accesses"] = known, document["complete"] = model.complete();
   if (options.formula) {

@@ -135,9 +135,7 @@ Result<tuner::Run> resume_run(const Options& options, const Context& context, co
   return run;
 }
 
-bool on_cpu(const Context& context) {
-  return context.device == "cpu" || (context.device == "auto" && !record::has_nvidia_driver());
-}
+bool on_cpu(const Context& context) { return record::is_processor(context.device); }
 
 /// The architecture of the GPU on which candidates run, "sm_90": devices name it, and if none does, the build.
 std::string architecture_of(const Mep& mep, const std::optional<KernelFacts>& facts, bool on_cpu) {

@@ -4,12 +4,17 @@
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace kernelift::record {
 
 /// Is there a driver that could run a kernel? Only asked whether it can be opened; nothing is initialised.
 bool has_nvidia_driver();
+/// Whether a verb's --device is this machine's processor: it is by default where there is no driver.
+inline bool is_processor(const std::string& device) {
+  return device == "cpu" || (device == "auto" && !has_nvidia_driver());
+}
 /// CUDA's version as the driver speaks it, 13000 for 13.0; 0 without a driver.
 int driver_cuda_version();
 
