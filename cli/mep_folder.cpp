@@ -2,10 +2,10 @@
 #include "cli/mep_folder.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "core/compiler/frontend.h"
+#include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
-#include "core/model/mep.h"
 
 namespace fs = std::filesystem;
 
@@ -42,6 +42,19 @@ Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   std::string names;
   for (auto& one : found) names += "\n  " + one.string();
   return usage_error(word + " matches several MEPs; name the folder of one of them:" + names);
+}
+
+std::vector<std::vector<std::string>> clang_argument_sets(const Mep& mep, const fs::path& folder) {
+  std::vector<std::vector<std::string>> sets;
+  for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
+    if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
+    FrontendOptions frontend;
+    frontend.language = mep.language, frontend.headers = headers, frontend.flags = mep.compile_flags,
+    frontend.folder = folder.string();
+    if (!mep.architecture.empty()) frontend.arch = mep.architecture;
+    sets.push_back(frontend_arguments(frontend));
+  }
+  return sets;
 }
 
 }  // namespace kernelift::cli

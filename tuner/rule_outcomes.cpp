@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/shown/outside_text.h"
+#include "core/base/words.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -46,6 +47,14 @@ std::vector<RuleOutcome> rule_outcomes(const std::vector<const RunTrial*>& trial
   for (auto& [rule, outcome] : rules) all.push_back(outcome), all.back().rule = rule;
   if (parameters.tried > 0) all.push_back(parameters);
   return all;
+}
+
+std::string RuleOffer::text() const {
+  constexpr size_t kMostPlaces = 4;
+  std::string text = rule + ": ";
+  for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) text += (i > 0 ? ", " : "") + places[i];
+  if (places.size() > kMostPlaces) text += " and " + std::to_string(places.size() - kMostPlaces) + " more";
+  return text + " (" + counted(rewrites, "rewrite") + ")";
 }
 
 }  // namespace kernelift::tuner

@@ -1,5 +1,6 @@
-// What rewrite rules came to in a kernel's trials: how many were tried, the best of each rule, and why others of its
-// rewrites were refused. For prompts and for agents, who are told no more of a verdict than a proposer may know.
+// What rewrite rules offer for a kernel, and what they came to in its trials: how many were tried, the best of each
+// rule, and why others of its rewrites were refused. For prompts and for agents, who are told no more of a verdict than
+// a proposer may know.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,6 +17,15 @@ struct RuleOutcome {
   bool gained() const { return best && best->verdict.gains(); }
   /// "shared_tiling: 4 tried; best: tile 32: ok: 1.8x …; 1 failed, the last: tile 64: over_resources …"
   std::string text() const;
+};
+
+/// What a rule could change in a text.
+struct RuleOffer {
+  std::string rule;
+  std::vector<std::string> places;  ///< "the loop over k"; distinct.
+  size_t rewrites = 0;              ///< With all settings of its parameters.
+
+  std::string text() const;  ///< "shared_tiling: the loop over k (12 rewrites)".
 };
 
 /// By rule, in the order of their names; the best setting of parameters, as "parameters", is the last.

@@ -36,6 +36,24 @@ std::vector<std::string> rules_left_out(const TierOptions& options) {
   return names;
 }
 
+Bound bound_of(const TierOptions& options) { return options.facts ? bound_by(*options.facts) : Bound::Unknown; }
+
+RuleContext context_of(const Mep& mep, const TierOptions& options) {
+  RuleContext context = RuleContext::of(mep);
+  context.bound = bound_of(options), context.on_cpu = options.on_cpu;
+  return context;
+}
+
+/// The first set with which the text parses; else the last.
+std::vector<std::string> arguments_for(const std::string& source, const TierOptions& options) {
+  std::vector<std::string> arguments;
+  for (auto& set : options.clang_arguments) {
+    arguments = set;
+    if (KernelSource::parse(source, set).ok()) break;
+  }
+  return arguments;
+}
+
 /// Of patterns that need them, too.
 bool is_precise(const Recipe& recipe) { return recipe.fast_math.empty() && !recipe.unit_flags.fast_math; }
 
@@ -63,6 +81,13 @@ Status check_rules(const std::vector<std::string>& names) {
   return done();
 }
 
+RulesThatApply rules_that_apply(const Mep& mep, const Candidate& original, const TierOptions& options) {
+  RuleProposer rules(context_of(mep, options), arguments_for(original.source, options), rules_left_out(options));
+  RulesThatApply found;
+  found.offers = rules.offers(original), found.declined = rules.closing_note();
+  return found;
+}
+
 Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,
                                                               const TierOptions& options) {
   auto wanted = [&](const char* tier) {
@@ -76,18 +101,13 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
   }
   // The bandit tries proposers first in this order: large changes first, the compiler last.
   std::vector<std::unique_ptr<Proposer>> proposers;
-  Bound bound = options.facts ? bound_by(*options.facts) : Bound::Unknown;
+  const Bound bound = bound_of(options);
   KERNELIFT_TRY(check_rules(options.without_rules));
   if (!options.templates.empty())
     proposers.push_back(std::make_unique<TemplateProposer>(mep, options.templates, wanted("params"), options.seed));
   std::vector<std::string> arguments;
-  if (wanted("source"))
-    for (auto& set : options.clang_arguments) {
-      arguments = set;
-      if (KernelSource::parse(source, set).ok()) break;
-    }
-  RuleContext context = RuleContext::of(mep);
-  context.bound = bound, context.on_cpu = options.on_cpu;
+  if (wanted("source")) arguments = arguments_for(source, options);
+  RuleContext context = context_of(mep, options);
   if (options.patterns) {
     auto without = [&](const Step& step) {
       return !step.rule.empty() && (is_left_out(options, step.rule) || is_left_out(options, kAllRules));

@@ -9,6 +9,7 @@
 #include "tuner/proposer.h"
 #include "tuner/source/chain.h"
 #include "tuner/source/llm/llm_proposer.h"
+#include "tuner/source/rule_proposer.h"
 
 namespace kernelift::tuner {
 
@@ -39,6 +40,13 @@ Result<std::vector<std::string>> parse_tiers(const std::string& text);
 
 /// A usage Error names a rule that there is not, and those that there are.
 Status check_rules(const std::vector<std::string>& names);
+
+/// What rewrite rules could change in the MEP's text, and which were expected to apply and do not, a line each.
+struct RulesThatApply {
+  std::vector<RuleOffer> offers;
+  std::string declined;  ///< RuleProposer::closing_note(); may be empty.
+};
+RulesThatApply rules_that_apply(const Mep& mep, const Candidate& original, const TierOptions& options);
 
 /// EXPECTS: `mep` outlives the proposers.
 Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, const std::string& source,

@@ -87,9 +87,8 @@ std::vector<ToolDescription> tool_descriptions() {
   extract.read_only = false;
   add("facts", "What is known of a kernel",
       "The text to change, the recorded launches with geometry, sizes and scalar values, ranges and zeros of the "
-      "inputs, launch sites, knobs, which accesses are coalesced and what threads share, what rewrite rules came to, "
-      "what the "
-      "kernel does with memory at every size, and on a GPU what bounds it.",
+      "inputs, launch sites, knobs, which accesses are coalesced and what threads share, which rewrite rules apply and "
+      "what they came to, what the kernel does with memory at every size, and on a GPU what bounds it.",
       object({{"kernel", kernel()}}, {"kernel"}));
   add("profile", "How the original spends its time",
       "Replays the recorded launches of the original and times them; on a GPU it reads hardware counters: memory "

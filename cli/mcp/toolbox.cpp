@@ -237,7 +237,7 @@ void Toolbox::facts(const CallPointer& call) {
       call, verb("model", {"--", path}),
       [=, this, kernel = mep->kernel_name](const Json& model, const std::string& said) mutable {
         known["accesses"] = model.value("as_recorded", Json::array());
-        for (const char* key : {"inputs", "tried"})
+        for (const char* key : {"inputs", "tried", "rules", "rules_declined"})
           if (auto found = model.find(key); found != model.end()) known[key] = *found;
         known["memory_model"] = {{"complete", model.value("complete", false)},
                                  {"resource", documents_.keep("What " + kernel + " does with memory", said)}};

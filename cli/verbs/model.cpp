@@ -1,10 +1,13 @@
-// kernelift model: shows what a MEP's kernel does with memory, for every size, as the comparison of sizes sees it.
+// kernelift model: shows what a MEP's kernel does with memory, for every size, as the comparison of sizes sees it, and
+// what rewrite rules could change in it.
 #include "cli/mcp/facts.h"
 #include "cli/mep_folder.h"
 #include "cli/verbs.h"
 #include "core/model/recorded_facts.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "sandbox/evaluate/evaluate.h"
+#include "tuner/tiers.h"
+#include "tuner/tuner.h"
 
 namespace kernelift::cli {
 namespace {
@@ -15,6 +18,22 @@ struct Options {
   std::string mep;
   bool formula = false;
 };
+
+/// What rewrite rules could change in the text.
+Status show_rules(const Mep& mep, const fs::path& folder, const Context& context, Json& document) {
+  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
+  tuner::TierOptions tier;
+  tier.clang_arguments = clang_argument_sets(mep, folder), tier.on_cpu = record::is_processor(context.device);
+  const tuner::RulesThatApply rules = tuner::rules_that_apply(mep, original, tier);
+  context.say(rules.offers.empty() ? "No rewrite rule applies." : "Rewrite rules that apply:");
+  document["rules"] = Json::array();
+  for (auto& offer : rules.offers) {
+    context.say("  " + offer.text());
+    document["rules"].push_back({{"rule", offer.rule}, {"places", offer.places}, {"rewrites", offer.rewrites}});
+  }
+  if (!rules.declined.empty()) context.say(rules.declined), document["rules_declined"] = rules.declined;
+  return done();
+}
 
 Result<Exit> show(const Options& options, const Context& context) {
   KERNELIFT_ASSIGN(fs::path folder, find_mep(options.mep, context.state_folder()));
@@ -38,6 +57,7 @@ Result<Exit> show(const Options& options, const Context& context) {
       if (!inputs[p].empty()) document["inputs"][mep.parameters[p].name] = inputs[p];
     document["tried"] = mcp::tried_in_runs(context.state_folder(), folder, mep, record::is_processor(context.device));
   }
+  KERNELIFT_TRY(show_rules(mep, folder, context, document));
   document["kernel"] = mep.kernel_name, document["known_accesses"] = known, document["complete"] = model.complete();
   if (options.formula) {
     KERNELIFT_ASSIGN(FieldEquality field, sandbox::formula_of(mep, folder));

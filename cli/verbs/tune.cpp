@@ -182,15 +182,7 @@ Result<std::optional<tuner::Chain>> chain_of(const std::string& name, const fs::
 tuner::TierOptions tier_options(const Options& options, const Mep& mep, const fs::path& folder,
                                 const std::vector<std::string>& tiers) {
   tuner::TierOptions made;
-  made.tiers = tiers, made.strategy = options.strategy;
-  for (HeaderSet headers : {HeaderSet::Lean, HeaderSet::Toolkit}) {
-    if (headers == HeaderSet::Toolkit && !cuda_toolkit()) continue;
-    FrontendOptions frontend;
-    frontend.language = mep.language, frontend.headers = headers, frontend.flags = mep.compile_flags,
-    frontend.folder = folder.string();
-    if (!mep.architecture.empty()) frontend.arch = mep.architecture;
-    made.clang_arguments.push_back(frontend_arguments(frontend));
-  }
+  made.tiers = tiers, made.strategy = options.strategy, made.clang_arguments = clang_argument_sets(mep, folder);
   return made;
 }
 
@@ -452,25 +444,27 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
       patterns.inherit(*evaluator, architecture_of(mep, tier.facts, on_cpu(context)),
                        tier.facts ? tuner::bound_by(*tier.facts) : tuner::Bound::Unknown, tuning.evaluations);
   if (!options.resume) tier.patterns = std::move(inherited);
+  tier.seed = tuning.seed;
+  tier.on_cpu = on_cpu(context);
+  tuning.recipes_apply = !tier.on_cpu;
+  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
   if (llm) {
     if (tier.facts) {
       const sandbox::Diagnosis diagnosis = sandbox::diagnose(*tier.facts);
       llm->profile = diagnosis.paragraph() + "\n" + sandbox::facts_table(*tier.facts);
       if (!diagnosis.roofs.empty()) llm->roof = diagnosis.roofs[0].name, llm->roof_share = diagnosis.roofs[0].share;
     }
-    llm->inputs = input_values(mep, folder);
+    llm->device_limits = evaluator->device_limits(), llm->inputs = input_values(mep, folder);
     if (auto model = evaluator->kernel_model(); model.ok()) llm->accesses = access_lines(mep, *model);
     llm->transcripts = run.transcript_folder(), llm->run = run.file().filename().string();
     llm->findings = tuner::findings_path(context.state_folder() / "findings", mep.kernel_name);
     llm->seed = run.meta().seed;
     KERNELIFT_ASSIGN(llm->state.known, run.states());
     llm->state.keep = [&run](const std::string& key, const std::string& value) { (void)run.put_state(key, value); };
+    if (std::ranges::find(tiers, "source") != tiers.end())
+      for (auto& offer : tuner::rules_that_apply(mep, original, tier).offers) llm->offers.push_back(std::move(offer));
     tier.llm = std::move(llm);
   }
-  tier.seed = tuning.seed;
-  tier.on_cpu = on_cpu(context);
-  tuning.recipes_apply = !tier.on_cpu;
-  KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));
   interrupted = false;
   std::signal(SIGINT, on_signal);

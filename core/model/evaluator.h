@@ -80,6 +80,8 @@ class Evaluator {
   /// A sentence: candidates are judged only as the application's own compiler builds them, so that recipes for ours are
   /// refused, and why. Empty: that is not so.
   virtual std::string only_as_built() const { return {}; }
+  /// What the device has room for and allows a block, in one line; empty: not known.
+  virtual std::string device_limits() const { return {}; }
   /// What the original does with memory; an Error says why that is not known.
   virtual Result<KernelModel> kernel_model() { return refused("this evaluator has no compiler"); }
   /// How the original spends its time, as far as that can be known here; nullopt: nothing is. May take a second, and is

@@ -1,6 +1,9 @@
 // See baseline.h.
 #include "sandbox/evaluate/baseline.h"
 
+#include <cmath>
+#include <cstdio>
+
 #include "core/compiler/paths.h"
 #include "core/toolchain/architecture.h"
 #include "sandbox/judge/error_bounds.h"
@@ -101,6 +104,20 @@ void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidat
   baseline.roundings.ways = baseline.pool->compile_roundings(baseline.source, baseline.reply);
   if (for_candidates)
     baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
+}
+
+void tell_beginning(const EvaluatorOptions& options, const Laps& laps) {
+  constexpr double kGoodPart = 0.2, kLong = 5;  // Seconds, where the time has no end.
+  if (!options.tell) return;
+  double all = 0;
+  if (options.deadline && options.begun)
+    all = std::chrono::duration<double>(*options.deadline - *options.begun).count();
+  if (laps.seconds() < (all > 0 ? kGoodPart * all : kLong)) return;
+  char text[64];
+  (void)std::snprintf(text, sizeof text, "measuring the original took %.1f s", laps.seconds());
+  std::string of_all;
+  if (all > 0) of_all = " of " + std::to_string(std::lround(all)) + " s";
+  options.tell(text + of_all + ": " + laps.text());
 }
 
 }  // namespace kernelift::sandbox

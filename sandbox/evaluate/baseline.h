@@ -8,7 +8,9 @@
 
 #include "core/model/mep.h"
 #include "sandbox/compile/compile_pool.h"
+#include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/runner/inquiry.h"
+#include "sandbox/evaluate/runner/laps.h"
 
 namespace kernelift::sandbox {
 
@@ -36,5 +38,8 @@ std::vector<std::filesystem::path> recorded_data(const std::filesystem::path& me
 /// Compiles the differently rounded builds if the MEP holds floats; those with randomly rounded sums only
 /// `for_candidates`, since a replay does not need them.
 void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidates);
+
+/// Tells the user what the time before the first candidate went to, if that was a good part of all the time there is.
+void tell_beginning(const EvaluatorOptions& options, const Laps& laps);
 
 }  // namespace kernelift::sandbox

@@ -241,6 +241,27 @@ std::optional<Candidate> RuleProposer::repeat(const Candidate& base, const Step&
   return usual ? made_in(usual->source) : std::nullopt;
 }
 
+std::vector<RuleOffer> RuleProposer::offers(const Candidate& original) {
+  RunTrial trial;
+  trial.candidate = original, trial.candidate.tier = "baseline";
+  if (!foreign_) find_foreign(original.source);
+  std::vector<std::pair<const Rule*, RuleOffer>> found;
+  for (auto& idea : ideas_of(trial)) {
+    auto known = std::ranges::find(found, idea.rule, [](auto& one) { return one.first; });
+    if (known == found.end()) known = found.insert(found.end(), {idea.rule, {idea.rule->name, {}, 0}});
+    RuleOffer& offer = known->second;
+    ++offer.rewrites;
+    if (std::ranges::find(offer.places, idea.opportunity.place) == offer.places.end())
+      offer.places.push_back(idea.opportunity.place);
+  }
+  std::ranges::sort(found, {}, [&](auto& one) {
+    return std::pair(-promise(one.first), std::ranges::find(all_rules(), one.first) - all_rules().begin());
+  });
+  std::vector<RuleOffer> offers;
+  for (auto& [rule, offer] : found) offers.push_back(std::move(offer));
+  return offers;
+}
+
 void RuleProposer::learn(const RunTrial& trial) {
   auto asked = asked_.find(trial.candidate.key());
   if (asked == asked_.end()) return;

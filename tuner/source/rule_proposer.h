@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tuner/proposer.h"
+#include "tuner/rule_outcomes.h"
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift::tuner {
@@ -20,6 +21,9 @@ class RuleProposer : public Proposer {
   std::vector<Proposal> propose(const History& history, size_t count) override;
   std::optional<double> expected_gain(const History& history) override;
   std::optional<Candidate> repeat(const Candidate& base, const Step& step) override;
+  /// What there is to try of the original's text, the rules that promise most first. closing_note() then says which
+  /// were expected to apply and do not.
+  std::vector<RuleOffer> offers(const Candidate& original);
   void learn(const RunTrial& trial) override;
   std::vector<std::string> take_notes() override;
   std::string closing_note() const override;

@@ -14,6 +14,7 @@
 #include "sandbox/device/cuda/image_variables.h"
 #include "sandbox/device/cuda/judging_image.h"
 #include "sandbox/device/cuda/nvml/clock_monitor.h"
+#include "sandbox/device/cuda/staged_upload.h"
 #include "sandbox/device/cuda/texture_objects.h"
 
 namespace kernelift::sandbox {
@@ -49,9 +50,10 @@ class CudaDevice : public Device {
   ~CudaDevice() override {
     if (*lost_) {  // The driver would wait for a kernel that never ends; the process exits soon.
       (void)textures_.release();
+      (void)staged_.release();
       return;
     }
-    textures_.reset();
+    textures_.reset(), staged_.reset();
     for (CUevent event : events_) driver_.cuEventDestroy(event);
     if (stream_) driver_.cuStreamDestroy(stream_);
     space_.reset();
@@ -150,6 +152,10 @@ class CudaDevice : public Device {
 
   Status write(uint64_t to, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return done();
+    if (bytes.size() >= StagedUpload::kWorthIt) {
+      if (!staged_) staged_ = std::make_unique<StagedUpload>(driver_);
+      if (staged_->ready()) return check(staged_->write(stream_, to, bytes), "cannot copy to the GPU");
+    }
     // cuMemcpyHtoD of up to 64 KiB returns before it is complete, and neither our stream nor read() waits for it.
     KERNELIFT_TRY(check(driver_.cuMemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_), "cannot copy to the GPU"));
     return check(driver_.cuStreamSynchronize(stream_), "cannot copy to the GPU");
@@ -437,6 +443,7 @@ class CudaDevice : public Device {
   DeviceFacts facts_;
   std::vector<CUevent> events_;
   std::unique_ptr<TextureObjects> textures_;  ///< Of the last launch that had any.
+  std::unique_ptr<StagedUpload> staged_;
   /// What the last step left in arrays, against the memory that stands for them.
   enum class Arrays { Older, Same, Newer } arrays_ = Arrays::Older;
 };

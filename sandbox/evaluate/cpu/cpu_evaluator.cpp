@@ -7,6 +7,7 @@
 #include "sandbox/evaluate/cpu/cpu_runners.h"
 #include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/cuda_evaluator.h"
+#include "sandbox/evaluate/device_limits.h"
 
 namespace kernelift::sandbox {
 
@@ -34,8 +35,11 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   pool.workers = options.compile_workers;
   pool.time_limit = options.compile_limit;
   pool.few = options.few_candidates;
+  Laps laps;
   KERNELIFT_ASSIGN(evaluator->baseline_, compile_baseline(mep, folder, pool));
+  laps.end("compiling it");
   add_roundings(mep, evaluator->baseline_, true);
+  laps.end("compiling it to round otherwise");
   evaluator->original_ = {runnable_code({}, evaluator->baseline_.reply.image),
                           evaluator->baseline_.roundings.ways,
                           {},
@@ -52,8 +56,11 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
       evaluator->baseline_.pool->compile_checked(evaluator->baseline_.source, {}, evaluator->baseline_.reply).image;
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
   evaluator->original_.begins_search = true;
+  laps.end("compiling it for other orders and for check mode");
   KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
+  laps.end_with(evaluator->runner_->laps(), "waiting for its process");
   evaluator->original_.begins_search = false;
+  evaluator->limits_ = limits_text(evaluator->runner_->facts());
   keep_calibrated(folder, mep, evaluator->device_, {}, evaluator->report_, options.cold, {});
   if (!evaluator->report_.pass())
     return answer_is_no("the original kernel does not reproduce its capture, so no candidate could be judged: " +
@@ -61,6 +68,7 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   if (!evaluator->report_.judges())
     return refused("candidates could not be judged: " + evaluator->report_.unverifiable);
 
+  tell_beginning(options, laps);
   EvaluationQueue::Hooks hooks;
   hooks.source = evaluator->baseline_.source, hooks.original = evaluator->baseline_.reply;
   hooks.measurers.push_back([self = evaluator.get()](const EvaluationJob& job) { return self->measure(job); });

@@ -41,6 +41,7 @@ class CpuEvaluator : public Evaluator {
   Result<KernelModel> kernel_model() override { return baseline_.model(); }
   Evaluation with_formulas(Evaluation evaluation, const Candidate& candidate) override;
   ConfirmCost confirm_cost() const override;
+  std::string device_limits() const override { return limits_; }
   std::optional<Evaluation> judge_original() override;
 
  private:
@@ -70,7 +71,7 @@ class CpuEvaluator : public Evaluator {
   std::optional<Evaluation> confirm_within(const Candidate& candidate, std::optional<Deadline> deadline);
 
   EvaluatorOptions options_;
-  std::string device_;
+  std::string device_, limits_;
   CompiledBaseline baseline_;
   std::unique_ptr<SizeComparison> size_comparison_;
   std::unique_ptr<FieldComparison> field_comparison_;

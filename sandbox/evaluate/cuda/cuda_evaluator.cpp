@@ -115,12 +115,15 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   pool.time_limit = options_.compile_limit;
   pool.few = options_.few_candidates;
   pool.frontend.arch = facts_.arch;
+  Laps laps;
   KERNELIFT_ASSIGN(baseline_, compile_baseline(mep_, folder_, pool));
+  laps.end("compiling it");
   RunnerSettings checking = runner_settings(options_);
   checking.era = era_.now();
   processor_check_ = std::make_unique<ProcessorCheck>(mep_, folder_, checking, baseline_);
   length_judgement_.emplace(options_.tolerance.value_or(mep_.tolerance), kShareOfDeviceLength);
   add_roundings(mep_, baseline_, true);
+  laps.end("compiling it to round otherwise");
   size_comparison_ = std::make_unique<SizeComparison>(mep_, *baseline_.pool, baseline_.source, options_.size_seed);
   as_built_.emplace(mep_, facts_.arch, baseline_.source, recorded_code(mep_, folder_, facts_.arch),
                     recorded_data(folder_));
@@ -128,7 +131,9 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
                options_.tell, baseline_.roundings.at_random};
   original_key_ = code_key({}, baseline_.reply.image);
   original_.begins_search = true;
+  laps.end("preparing to build as the application is built");
   KERNELIFT_TRY(start_process(*gpus_[0], std::move(opened.process)));
+  laps.end_with(gpus_[0]->process->laps(), "waiting for its process");
   original_.begins_search = false;
   if (gpus_[0]->report.application_alone) KERNELIFT_TRY(use_nvcc_baseline());
   keep_calibrated(folder_, mep_, facts_.label, only_as_built_.empty() ? "clang" : as_built_->compiler(),
@@ -146,6 +151,7 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   hooks.era_began = [this](uint64_t era) { era_.now()->store(era); };
   hooks.rebuild = [this](const Candidate& candidate) { return as_built_->build(candidate); };
   hooks.answer = [this](const EvaluationJob& job) { find_formula(job); };
+  tell_beginning(options_, laps);
   hooks.rebuilders = rebuilders(), hooks.rebuild_all = !only_as_built_.empty();
   queue_ = std::make_unique<EvaluationQueue>(*baseline_.pool, std::move(hooks));
   return done();

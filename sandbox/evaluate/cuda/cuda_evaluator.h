@@ -18,6 +18,7 @@
 #include "sandbox/evaluate/cpu/processor_check.h"
 #include "sandbox/evaluate/cuda/as_built.h"
 #include "sandbox/evaluate/cuda/device_sanitizer.h"
+#include "sandbox/evaluate/device_limits.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "sandbox/evaluate/evaluation_queue.h"
 #include "sandbox/evaluate/length_judgement.h"
@@ -79,6 +80,7 @@ class CudaEvaluator : public Evaluator {
   ConfirmCost confirm_cost() const override;
   std::optional<Evaluation> judge_original() override;
   std::string only_as_built() const override { return only_as_built_; }
+  std::string device_limits() const override { return limits_text(facts_); }
   Result<KernelModel> kernel_model() override { return baseline_.model(); }
 
  private:

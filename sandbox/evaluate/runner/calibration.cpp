@@ -4,8 +4,6 @@
 #include <algorithm>
 
 namespace kernelift::sandbox {
-namespace {}  // namespace
-
 std::string Calibration::left_out(const RunFailure& failure, size_t instance) const {
   // Only recorded memory is mapped: the kernel may have accessed memory that was not recorded.
   std::string text = unreached_text(bench_.mep.instances[instance].unreached);
@@ -96,16 +94,20 @@ Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) 
   if (together) results = std::move(first.results);
   else KERNELIFT_TRY(writes_.keep(instance, judged.altered, results));
   first.results.clear();
-  // Where a lone output failed with the others, it fails alone, unless its results vary.
+  // Where a lone output failed with the others, it fails alone, unless its results vary. Outputs that are not known to
+  // bear poison are put back as recorded.
   const auto outputs = std::ranges::count_if(regions, &ReplayBuffer::output);
-  const bool known_too = !plan.outputs_together || (!together && (outputs > 1 || varies));
+  const bool known_too = !plan.outputs_together || (plan.outputs_apart && !together && (outputs > 1 || varies));
+  bench_.laps.end("launching it");
   KERNELIFT_TRY(writes_.learn(instance, results, known_too));
+  bench_.laps.end("finding out what it writes");
   for (size_t i = 0; i < regions.size(); ++i)
     report.buffers[i].written |= regions[i].written_bytes > 0, report.buffers[i].tolerance = regions[i].bounds.text();
   report.fastest_write_seconds = writes_.fastest_write(instance);
   costs_[instance].pair = 2 * costs_[instance].check;
   if (plan.pairs > 0) KERNELIFT_TRY(time(instance, report));
   else report.spread = relative_spread(seconds);
+  bench_.laps.end("timing it");
   bench_.plan.measured(instance, report.seconds);
   return done();
 }
@@ -253,7 +255,9 @@ Status Calibration::calibrate(const Original& original) {
   KERNELIFT_ASSIGN(bool runs, runs_at_all(original.begins_search));
   KERNELIFT_TRY(calibration_in_time(bench_));
   if (!runs) return done();
+  bench_.laps.end("launching it");
   KERNELIFT_TRY(tolerances_.add_envelopes(original.roundings));
+  bench_.laps.end("rounding it otherwise");
   double slowest = 0;
   for (size_t i = 0; i < bench_.mep.instances.size(); ++i) {
     KERNELIFT_TRY(calibration_in_time(bench_));
@@ -265,9 +269,12 @@ Status Calibration::calibrate(const Original& original) {
     slowest = std::max(slowest, instance.seconds);
     bench_.report.instances.push_back(std::move(instance));
   }
+  bench_.laps.end("launching it");
   KERNELIFT_TRY(calibrate_application(original.application));
+  bench_.laps.end("the application's own code");
   // Last: everything above is measured against the original's own answers.
   if (bench_.report.pass()) KERNELIFT_TRY(tolerances_.add_nearer_references(original.at_random));
+  bench_.laps.end("rounding it otherwise");
   if (bench_.report.pass()) bench_.report.unverifiable = unverifiable(bench_.mep, bench_.report);
   limit_launches(slowest, bench_.plan.original_limit(slowest));
   bench_.original_limit = bench_.settings.launch_limit;

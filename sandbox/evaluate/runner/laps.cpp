@@ -36,6 +36,12 @@ std::string Laps::text() const {
   return text;
 }
 
+double Laps::seconds() const {
+  double all = 0;
+  for (auto& [what, seconds] : seconds_) all += seconds;
+  return all;
+}
+
 void Laps::put(WireWriter& writer) const {
   std::vector<std::string> names;
   std::vector<double> values;

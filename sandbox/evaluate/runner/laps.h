@@ -19,6 +19,7 @@ class Laps {
   void end_with(const Laps& parts, const std::string& rest);
   /// Those that are worth telling, in the order in which they first ended; equal names are one.
   std::string text() const;
+  double seconds() const;  ///< Of all.
 
   void put(WireWriter& writer) const;
   static Laps taken(WireReader& reader);

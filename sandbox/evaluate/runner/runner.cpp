@@ -51,6 +51,7 @@ Result<BaselineReport> Runner::calibrate(const Original& original) {
   field_runs_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
+  bench_->laps = {};
   if (bench_->settings.check_seconds > 0) {
     bench_->report = {};
     tolerances_.take_user_tolerance();
@@ -61,6 +62,7 @@ Result<BaselineReport> Runner::calibrate(const Original& original) {
     racing_.group_instances();
     estimate_confirmation();
     KERNELIFT_TRY(perturb_early());
+    bench_->laps.end("perturbed inputs");
   }
   return bench_->report;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "sandbox/evaluate/runner/wire/runner_wire.h"
@@ -21,9 +22,18 @@ constexpr auto kEvaluationSlack = 60s;
 constexpr auto kProfileLimit = 3min;  // For some dozen passes, each on restored memory.
 constexpr int kLaunchesWorth = 256;
 
+/// Those limits that a person is told.
+template <typename Facts>
+auto limits_of(Facts& facts) {
+  return std::tie(facts.cores, facts.multiprocessors, facts.threads_per_multiprocessor, facts.blocks_per_multiprocessor,
+                  facts.registers_per_multiprocessor, facts.shared_per_multiprocessor, facts.max_threads_per_block,
+                  facts.shared_per_block, facts.shared_per_block_optin, facts.cache_bytes);
+}
+
 std::string encode(const DeviceFacts& facts) {
   WireWriter writer;
   writer.text(facts.label).text(facts.name).text(facts.arch).number(facts.ordinal).number(facts.memory_bytes);
+  std::apply([&](auto... limits) { (writer.number(limits), ...); }, limits_of(facts));
   writer.number(facts.processor).number(facts.same_model.size());
   for (int ordinal : facts.same_model) writer.number(static_cast<uint64_t>(ordinal));
   return writer.take();
@@ -33,6 +43,8 @@ bool decode(std::string_view bytes, DeviceFacts& facts) {
   WireReader reader(bytes);
   facts.label = reader.text(), facts.name = reader.text(), facts.arch = reader.text();
   facts.ordinal = static_cast<int>(reader.number()), facts.memory_bytes = reader.number();
+  std::apply([&](auto&... limits) { ((limits = static_cast<std::decay_t<decltype(limits)>>(reader.number())), ...); },
+             limits_of(facts));
   facts.processor = reader.number();
   uint64_t same_model = reader.number();
   for (uint64_t i = 0; i < same_model && !reader.failed(); ++i)
@@ -103,32 +115,39 @@ class Server {
     settings_.deadline = deadline_from(reader.real());
     if (!good || !reader.ok() || !device_) return malformed();
     settings_.fatal = {fatal.begin(), fatal.end()};
+    Laps laps;
     auto announce = [this](const std::string& experiment) { cell_.set_item(experiment); };
     if (runner_) {
       runner_->reconfigure(settings_.cold, settings_.fatal, settings_.deadline);
     } else {
       auto runner = Runner::create(*device_, mep_, folder_, settings_, announce);
       if (!runner.ok()) {
-        channel_.send(kError, runner.error().message);
+        fail(runner.error());
         return;
       }
       runner_ = std::move(*runner);
+      laps.end("placing what was recorded");
     }
     auto report = runner_->calibrate(original);
+    laps.end_with(runner_->laps(), "launching it");
     std::string check;
     if (report.ok() && report->pass() && abilities_.trace && !std::exchange(cross_checked_, true)) {
       auto checked = runner_->cross_check(abilities_.trace);
       if (checked.ok()) check = compact(to_json(*checked));
       else report = checked.error();
+      laps.end("a second clock");
     }
-    if (!report.ok()) channel_.send(report.error().exit == Exit::No ? kNo : kError, report.error().message);
-    else
-      channel_.send(kAnswer, WireWriter()
-                                 .text(compact(to_json(*report)))
-                                 .texts(runner_->notes())
-                                 .text(check)
-                                 .number(runner_->usable())
-                                 .take());
+    if (!report.ok()) fail(report.error());
+    else answer(*report, check, laps);
+  }
+
+  void fail(const Error& error) { channel_.send(error.exit == Exit::No ? kNo : kError, error.message); }
+
+  void answer(const BaselineReport& report, const std::string& check, const Laps& laps) {
+    WireWriter writer;
+    writer.text(compact(to_json(report))).texts(runner_->notes()).text(check).number(runner_->usable());
+    laps.put(writer);
+    channel_.send(kAnswer, writer.take());
   }
 
   void evaluate(WireReader& reader) {
@@ -274,6 +293,7 @@ Result<BaselineReport> RunnerProcess::calibrate(const Original& original, bool c
   notes_ = reader.texts();
   std::string check = reader.text();
   bool usable = reader.number();
+  laps_ = Laps::taken(reader);
   if (!reader.ok()) return environment_error("the process that measures sent a malformed answer");
   if (!usable) worker_.end();  // The original faulted or hung: the process is exiting and must not be used again.
   KERNELIFT_ASSIGN(Json json, parse_json(text, "the runner's report"));

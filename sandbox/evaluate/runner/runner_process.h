@@ -48,8 +48,9 @@ class RunnerProcess {
   /// Failures are in the verdict; alive() tells whether this process can be used further. nullopt: the inquiry's time
   /// was over before there was a verdict.
   std::optional<Evaluation> evaluate(const RunnableCode& candidate, const Inquiry& inquiry);
-  /// Of the last evaluate(): Runner::promise(), and what its time went to.
+  /// Of the last evaluate(): Runner::promise().
   double promise() const { return promise_; }
+  /// What the time of the last calibrate() or evaluate() went to.
   const Laps& laps() const { return laps_; }
   /// Runner::length_bounds().
   LengthAnswer length_bounds(const RunnableCode& code, const LengthQuestion& question);

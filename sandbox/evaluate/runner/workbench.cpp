@@ -12,7 +12,7 @@ Result<std::unique_ptr<Workbench>> Workbench::create(Device& device, const Mep& 
                                                      std::function<void(const std::string&)> announce) {
   std::unique_ptr<Workbench> bench(new Workbench(device, mep, settings, std::move(announce)));
   KERNELIFT_ASSIGN(bench->kernels, JudgingKernels::load(device));
-  KERNELIFT_ASSIGN(bench->memory, ReplayMemory::place(device, mep, folder));
+  KERNELIFT_ASSIGN(bench->memory, ReplayMemory::place(device, mep, folder, settings.deadline));
   bench->run_seconds.assign(mep.instances.size(), 0);
   device.interrupted = [bench = bench.get()] { return bench->ended(); };
   return bench;

@@ -92,7 +92,7 @@ struct Workbench {
   std::optional<std::chrono::milliseconds> original_limit;
   std::vector<double> run_seconds;  ///< Duration of the original's first run, by instance.
   Inquiry inquiry;
-  Laps laps;           ///< Of that.
+  Laps laps;           ///< Of that, or of calibrating.
   bool usable = true;  ///< False after a fault that the process does not survive.
   bool lost = false;   ///< The device itself failed, not because of a candidate.
   bool cut = false;    ///< The inquiry's time ended before its verdict.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/words.h"
+#include "tuner/source/llm/prompt.h"
 #include "tuner/space/kernel_template.h"
 #include "tuner/space/knob_text.h"
 
@@ -73,7 +74,7 @@ std::string nearest_lines(const std::string& source, const std::string& search) 
   size_t begin = best > kShownLines / 2 ? best - kShownLines / 2 : 0;
   std::string shown;
   for (size_t i = begin; i < std::min(lines.size(), begin + kShownLines); ++i) shown += lines[i] + "\n";
-  return "The nearest lines (from line " + std::to_string(begin + 1) + ") are:\n```\n" + shown + "```\n";
+  return "The nearest lines (from line " + std::to_string(begin + 1) + ") are:\n" + as_data(shown);
 }
 
 /// Positions of `piece` that do not begin or end inside a name: `count++;` is not in `mcount++;`.

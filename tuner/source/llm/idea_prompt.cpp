@@ -21,7 +21,7 @@ std::string partners_of(const PromptSubject& subject, const Population& populati
   for (auto& partner : population.inspirations(Population::member_of(subject.base), kPartners)) {
     const RunTrial* trial = subject.history.find(partner.id);
     if (trial && trial->candidate.source.size() <= kLongestPartner)
-      text += "- " + shown_trial(*trial) + "; " + partner.cell.text() + ":\n" + as_data(trial->candidate.source);
+      text += as_data(shown_trial(*trial) + "; " + partner.cell.text()) + as_data(trial->candidate.source);
   }
   return text;
 }

@@ -165,15 +165,10 @@ std::optional<LlmProposer::Talk> LlmProposer::talk_of(size_t model, PromptKind k
   Talk talk;
   talk.model = model, talk.kind = kind, talk.parent = base.id, talk.base = base.candidate;
   if (card) talk.card = card->number;
-  PromptSubject subject{mep_,
-                        history,
-                        base,
-                        options_.profile,
-                        options_.tolerance,
-                        answers_.unusable,
-                        relevant_findings(base, history),
-                        options_.inputs,
-                        options_.accesses};
+  PromptSubject subject{mep_, history, base, options_.profile, options_.tolerance, answers_.unusable};
+  subject.findings = relevant_findings(base, history);
+  subject.inputs = options_.inputs, subject.accesses = options_.accesses;
+  subject.offers = options_.offers, subject.limits = options_.device_limits;
   auto prompt =
       idea_prompt(options_.prompts, subject, {kind, card, kMostCards, population_}, options_.prompt_characters);
   if (!prompt.ok()) {
@@ -465,8 +460,8 @@ void LlmProposer::take_repeated(Talk talk, const std::string& earlier) {
     return give_up_on(talk.model, "the model is not called again after " + std::to_string(streak) +
                                       " answers in a row that repeat earlier ones");
   }
-  repair(std::move(talk), "It gives exactly the same text and launch as " + earlier +
-                              "\nNothing new would be measured. Propose another change of this source.");
+  repair(std::move(talk), "It gives exactly the same text and launch as an earlier one:\n" + as_data(earlier) +
+                              "Nothing new would be measured. Propose another change of this source.");
 }
 
 bool LlmProposer::start_repair() {

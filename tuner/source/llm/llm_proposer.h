@@ -12,6 +12,7 @@
 
 #include "core/model/mep.h"
 #include "tuner/proposer.h"
+#include "tuner/rule_outcomes.h"
 #include "tuner/source/evolution/crossing.h"
 #include "tuner/source/hypotheses/findings_file.h"
 #include "tuner/source/hypotheses/hypothesis_board.h"
@@ -28,6 +29,8 @@ struct LlmOptions : ModelCallOptions {
   int repairs_per_idea = 2;
   size_t prompt_characters = 60'000;  ///< Facts in one prompt, beside the text that is edited.
   std::string profile;                ///< How the original spends its time, in words and figures, for the prompt.
+  std::string device_limits;          ///< Evaluator::device_limits().
+  std::vector<RuleOffer> offers;      ///< What rules could change in the original.
   std::vector<std::string> inputs;    ///< PromptSubject's.
   std::vector<std::string> accesses;  ///< The same.
   std::string roof;                   ///< The roof that the original is nearest to: "DRAM"; empty: not known.

@@ -1,6 +1,8 @@
 // See prompt.h.
 #include "tuner/source/llm/prompt.h"
 
+#include <algorithm>
+
 #include "core/base/file.h"
 #include "core/base/shown/outside_text.h"
 
@@ -30,6 +32,16 @@ Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::
     at = close + 2;
   }
   return out + text.substr(at);
+}
+
+std::string as_data(const std::string& text) {
+  size_t longest = 2, run = 0;
+  for (char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  return fence + "\n" + text + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
 }
 
 }  // namespace kernelift::tuner

@@ -13,4 +13,7 @@ namespace kernelift::tuner {
 Result<std::string> fill_prompt(const std::filesystem::path& folder, const std::string& name,
                                 const std::map<std::string, std::string>& values);
 
+/// Text of an application, a candidate or a compiler, in a fence that it cannot close.
+std::string as_data(const std::string& text);
+
 }  // namespace kernelift::tuner

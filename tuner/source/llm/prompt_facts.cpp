@@ -10,6 +10,7 @@
 #include "core/model/element.h"
 #include "core/model/launch_values.h"
 #include "tuner/rule_outcomes.h"
+#include "tuner/source/llm/prompt.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -113,6 +114,7 @@ class Facts {
     const RunTrial* original = subject_.history.baseline();
     std::string text = original && !original->verdict.device.empty() ? original->verdict.device : "not known";
     if (!subject_.mep.architecture.empty()) text += "; the application compiles for " + subject_.mep.architecture;
+    if (!subject_.limits.empty()) text += "\nIt has " + subject_.limits;
     add("device", worth::kDevice, text + "\n");
   }
 
@@ -215,7 +217,12 @@ class Facts {
           : outcome.refused ? worth::kFailure
                             : worth::kNoGain,
           "- " + outcome.text() + "\n");
-    if (outcomes.empty()) add("rules", worth::kNoGain, "nothing yet\n");
+    auto is_tried = [&](const RuleOffer& offer) {
+      return std::ranges::find(outcomes, offer.rule, &RuleOutcome::rule) != outcomes.end();
+    };
+    for (auto& offer : subject_.offers)
+      if (!is_tried(offer)) add("rules", worth::kNoGain, "- not tried yet: " + offer.text() + "\n");
+    if (outcomes.empty() && subject_.offers.empty()) add("rules", worth::kNoGain, "nothing yet\n");
   }
 
   void models_attempts() {
@@ -243,16 +250,6 @@ class Facts {
 
 }  // namespace
 
-std::string as_data(const std::string& text) {
-  size_t longest = 2, run = 0;
-  for (char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  return fence + "\n" + text + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
-}
-
 std::string launch_of(const Candidate& candidate, const Mep& mep) {
   if (candidate.launches.empty()) return "as recorded\n";
   std::string text;
@@ -275,9 +272,11 @@ std::string launch_of(const Candidate& candidate, const Mep& mep) {
 std::map<std::string, std::string> prompt_facts(const PromptSubject& subject, size_t characters) {
   auto values = fitting(Facts(subject).all(), characters);
   values["kernel"] = subject.mep.kernel_name;
-  values["parent"] = subject.base.candidate.note();
+  std::string parent = subject.base.candidate.note();
+  std::ranges::replace(parent, '`', '\'');
+  values["parent"] = "`" + parent + "`";  // Within a line.
   values["source"] = as_data(subject.base.candidate.source);
-  for (auto* quoted : {"rules", "attempts", "findings", "parameters", "accesses"})
+  for (auto* quoted : {"rules", "attempts", "findings", "parameters", "accesses", "facts"})
     values[quoted] = as_data(values[quoted]);
   return values;
 }

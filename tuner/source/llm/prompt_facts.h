@@ -7,6 +7,7 @@
 
 #include "core/model/mep.h"
 #include "tuner/history.h"
+#include "tuner/rule_outcomes.h"
 
 namespace kernelift::tuner {
 
@@ -20,13 +21,12 @@ struct PromptSubject {
   std::vector<std::string> findings = {};  ///< A line each, the most relevant first.
   std::vector<std::string> inputs = {};  ///< What each parameter's recorded memory holds (core/model/recorded_facts.h).
   std::vector<std::string> accesses = {};  ///< A line each (core/model/kernel/access_pattern.h).
+  std::vector<RuleOffer> offers = {};      ///< What rules could change in the original.
+  std::string limits = {};                 ///< Of the device (Evaluator::device_limits); empty: not known.
 };
 
 /// The values of the template's placeholders. `characters`: of all facts together; the base's text always is there.
 std::map<std::string, std::string> prompt_facts(const PromptSubject& subject, size_t characters);
-
-/// Text of an application, a candidate or a compiler, in a fence that it cannot close.
-std::string as_data(const std::string& text);
 
 /// How the candidate's text is launched: its expressions, and what they come to at each recorded launch.
 std::string launch_of(const Candidate& candidate, const Mep& mep);

@@ -8,6 +8,7 @@
 #include "core/base/shown/outside_text.h"
 #include "core/model/element.h"
 #include "core/model/launch_values.h"
+#include "tuner/source/llm/prompt.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -110,7 +111,7 @@ std::string rejection(const Verdict& verdict, const Mep& mep, uint64_t block) {
          {suspicion_of_place(verdict, mep, block), suspicion_of_values(verdict.expected, verdict.got)})
       if (!suspicion.empty()) text += suspicion + "\n";
   }
-  if (!verdict.detail.empty()) text += std::string(whole_characters(verdict.detail, kShownDiagnostics)) + "\n";
+  if (!verdict.detail.empty()) text += as_data(std::string(whole_characters(verdict.detail, kShownDiagnostics)));
   return text;
 }
 

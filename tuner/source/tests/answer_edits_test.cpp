@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
+#include "core/base/file.h"
 #include "core/model/launch_values.h"
 #include "core/tests/expression_literal.h"
+#include "tuner/source/hypotheses/hypothesis.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -37,6 +41,30 @@ TEST(AnswerEdits, ApplyAnExactMatch) {
   ASSERT_TRUE(result.candidate) << result.complaint;
   EXPECT_THAT(result.candidate->source, HasSubstr("y[0] = 2;\n  y[1] = 1;"));
   EXPECT_EQ(result.idea, "twice as much");
+}
+
+TEST(AnswerEdits, AreReadInTheFormThatThePromptShows) {
+  const auto prompts = std::filesystem::path(KERNELIFT_SOURCE_DIR) / "tuner/source/prompts";
+  const auto system = read_text(prompts / "system.txt"), cards = read_text(prompts / "task_hypotheses.txt");
+  ASSERT_TRUE(system.ok() && cards.ok());
+  Mep taken = mep();
+  taken.parameters.resize(1);
+  taken.parameters[0].name = "n", taken.parameters[0].type = taken.parameters[0].scalar = "int";
+  Candidate shown = parent();
+  shown.source = "constexpr int TILE = 32, WIDE = 4;\n__global__ void k(int n) {\nlines as they are\n}\n";
+  const size_t form = system->find("How to answer");
+  ASSERT_NE(form, system->npos);
+  auto result = apply_answer(taken, shown, system->substr(system->find("IDEA: ", form)), false);
+  ASSERT_TRUE(result.candidate) << result.complaint;
+  EXPECT_THAT(result.candidate->source, HasSubstr("{\nlines as they shall be\n}"));
+  EXPECT_EQ(result.idea, "what you change and why it should be faster");
+  // As a model fills it in: of a list its first word, of an explanation the example behind it.
+  std::string card = cards->substr(cards->find("CARD\n"));
+  card = std::regex_replace(card, std::regex("(FAMILY|RISK): (\\w+), .*"), "$1: $2");
+  card = std::regex_replace(card, std::regex("(MOVES|GAIN): .*: "), "$1: ");
+  const Cards read = read_cards(card, 3);
+  ASSERT_EQ(read.hypotheses.size(), 1u) << read.complaint;
+  EXPECT_THAT(read.hypotheses[0].change, HasSubstr("what would be changed"));
 }
 
 TEST(AnswerEdits, ComplainWithTheMostSimilarLines) {

@@ -59,7 +59,8 @@ TEST_F(LlmTest, TellsTheModelThatItRepeatsItself) {
   EXPECT_FALSE(model->waiting());
   EXPECT_EQ(server.requests.size(), 7u) << "one new answer, and six that repeat it";
   EXPECT_THAT(last_prompt(server, 2),
-              AllOf(HasSubstr("exactly the same text and launch as candidate #2 (faster)"), HasSubstr("bad line")));
+              AllOf(HasSubstr("exactly the same text and launch as an earlier one:\n```\ncandidate #2 (faster)"),
+                    HasSubstr("bad line")));
   EXPECT_THAT(model->closing_note(), HasSubstr("1 new candidate, of which 0 were right"));
   EXPECT_THAT(model->closing_note(), HasSubstr("6 answers repeated earlier candidates"));
 }

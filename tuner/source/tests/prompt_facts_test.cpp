@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/tests/expression_literal.h"
 #include "tuner/source/llm/idea_prompt.h"
+#include "tuner/source/llm/prompt.h"
 #include "tuner/source/llm/rejection.h"
 #include "tuner/tests/fakes/fake_evaluator.h"
 #include "tuner/tests/fakes/mep_folder.h"
@@ -83,6 +84,12 @@ TEST_F(PromptFacts, NameDeviceArgumentsAndBuffers) {
   EXPECT_THAT(values["judging"], HasSubstr("within what rounding can do in the original itself"));
   EXPECT_THAT(values["original"], HasSubstr("is the original itself"));
   EXPECT_THAT(values["own_launch"], HasSubstr("as recorded"));
+}
+
+TEST_F(PromptFacts, SayWhatTheDeviceHasRoomFor) {
+  PromptSubject subject{mep_.mep, history_, *history_.baseline(), "", 0, {}};
+  subject.limits = "132 multiprocessors; a block: at most 1024 threads";
+  EXPECT_THAT(prompt_facts(subject, kRoom)["device"], HasSubstr("\nIt has 132 multiprocessors; a block"));
 }
 
 TEST_F(PromptFacts, ShowTheTextsOwnLaunchAndTheOriginalBesideIt) {

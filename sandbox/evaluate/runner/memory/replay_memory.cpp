@@ -13,6 +13,7 @@
 #include "core/base/bytes.h"
 #include "core/base/parallel.h"
 #include "core/model/texture.h"
+#include "sandbox/evaluate/runner/memory/recorded_file.h"
 #include "sandbox/jail/hidden_bytes.h"
 #include "sandbox/judge/veil.h"
 
@@ -31,6 +32,15 @@ void put_word(std::span<std::byte> bytes, uint64_t offset, uint64_t word) {
 
 std::string mebibytes(uint64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
+/// On all cores.
+void copy(std::span<const std::byte> from, std::span<std::byte> to) {
+  constexpr uint64_t kPiece = 2 << 20;
+  (void)in_pieces(from.size(), kPiece, [&](uint64_t begin, uint64_t end) {
+    std::memcpy(&to[begin], &from[begin], end - begin);
+    return done();
+  });
+}
+
 /// Veils the bytes that are to lie at `address`, or reveals those that lay there. On all cores: the pads are a
 /// cipher's.
 void veil(const Device& device, uint64_t address, std::span<std::byte> bytes) {
@@ -47,21 +57,31 @@ void veil(const Device& device, uint64_t address, std::span<std::byte> bytes) {
   });
 }
 
+/// The block is joined to the last one if it is near.
+void add_block(std::vector<DeviceRange>& ranges, uint64_t begin, uint64_t size) {
+  if (!ranges.empty() && ranges.back().to + ranges.back().bytes + kGrain >= begin)
+    ranges.back().bytes = begin + size - ranges.back().to;
+  else ranges.push_back({begin, begin, size});
+}
+
 /// Blocks in which two images differ, neighbours joined.
 std::vector<DeviceRange> changed_blocks(std::span<const std::byte> given, std::span<const std::byte> answer) {
+  constexpr uint64_t kPiece = kGrain << 14;
+  std::vector<std::vector<DeviceRange>> of_piece(given.size() / kPiece + 1);
+  (void)in_pieces(given.size(), kPiece, [&](uint64_t from, uint64_t to) {
+    for (uint64_t begin = from; begin < to; begin += kGrain) {
+      const uint64_t size = std::min(kGrain, to - begin);
+      if (std::memcmp(&given[begin], &answer[begin], size) != 0) add_block(of_piece[from / kPiece], begin, size);
+    }
+    return done();
+  });
   std::vector<DeviceRange> ranges;
-  for (uint64_t begin = 0; begin < given.size(); begin += kGrain) {
-    uint64_t size = std::min<uint64_t>(kGrain, given.size() - begin);
-    if (std::memcmp(&given[begin], &answer[begin], size) == 0) continue;
-    if (!ranges.empty() && ranges.back().to + ranges.back().bytes + kGrain >= begin)
-      ranges.back().bytes = begin + size - ranges.back().to;
-    else ranges.push_back({begin, begin, size});
-  }
+  for (auto& piece : of_piece)
+    for (auto& range : piece) add_block(ranges, range.to, range.bytes);
   return ranges;
 }
 
-/// A MEP's data files, read and checked ahead by other threads: with gigabytes of recorded memory, reading takes most
-/// of the time of placing it.
+/// A MEP's data files, opened and checked ahead by other threads.
 class DataFiles {
  public:
   DataFiles(const Mep& mep, const std::filesystem::path& folder) : folder_(folder) {
@@ -78,14 +98,14 @@ class DataFiles {
     }
     read_ahead();
   }
-  /// Any file; files that are requested in the expected order have been read ahead.
-  Result<std::vector<std::byte>> load(const std::string& file) {
-    if (ahead_.empty() || order_[next_ - ahead_.size()].first != file) return Mep::load(folder_, file);
+  /// Any file; files that are requested in the expected order have been opened ahead.
+  Result<RecordedFile> open(const std::string& file) {
+    if (ahead_.empty() || order_[next_ - ahead_.size()].first != file) return RecordedFile::open(folder_, file);
     ahead_bytes_ -= order_[next_ - ahead_.size()].second;
-    auto bytes = ahead_.front().get();
+    auto opened = ahead_.front().get();
     ahead_.pop_front();
     read_ahead();
-    return bytes;
+    return opened;
   }
 
  private:
@@ -95,13 +115,14 @@ class DataFiles {
     while (next_ < order_.size() && ahead_.size() < kFiles &&
            (ahead_.empty() || ahead_bytes_ + order_[next_].second <= kBytes)) {
       ahead_bytes_ += order_[next_].second;
-      ahead_.push_back(std::async(
-          std::launch::async, [folder = folder_, file = order_[next_++].first] { return Mep::load(folder, file); }));
+      ahead_.push_back(std::async(std::launch::async, [folder = folder_, file = order_[next_++].first] {
+        return RecordedFile::open(folder, file);
+      }));
     }
   }
   const std::filesystem::path folder_;
   std::vector<std::pair<std::string, uint64_t>> order_;
-  std::deque<std::future<Result<std::vector<std::byte>>>> ahead_;
+  std::deque<std::future<Result<RecordedFile>>> ahead_;
   size_t next_ = 0;  ///< Index in order_ of the first file that is not being read.
   uint64_t ahead_bytes_ = 0;
 };
@@ -142,12 +163,13 @@ Status ReplayMemory::check_recording(const Mep& mep, const std::filesystem::path
 }
 
 Result<std::unique_ptr<ReplayMemory>> ReplayMemory::place(Device& device, const Mep& mep,
-                                                          const std::filesystem::path& folder) {
+                                                          const std::filesystem::path& folder,
+                                                          std::optional<Deadline> deadline) {
   std::unique_ptr<ReplayMemory> memory(new ReplayMemory(device));
   KERNELIFT_TRY(memory->check_recording(mep, folder));
   KERNELIFT_TRY(memory->check_room(mep));
   KERNELIFT_TRY(memory->place_live(mep));
-  KERNELIFT_TRY(memory->load_images(mep, folder));
+  KERNELIFT_TRY(memory->load_images(mep, folder, deadline));
   return memory;
 }
 
@@ -228,7 +250,7 @@ uint64_t ReplayMemory::relocated(uint64_t address) const {
 }
 
 void ReplayMemory::relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const {
-  if (!relocates_ || pointers.stride == 0) return;
+  if (!relocates(pointers)) return;
   for (uint64_t element = 0; element + pointers.stride <= bytes.size(); element += pointers.stride)
     for (uint32_t offset : pointers.offsets)
       if (offset + sizeof(uint64_t) <= pointers.stride)
@@ -268,10 +290,14 @@ Result<uint64_t> ReplayMemory::upload(std::span<const std::byte> bytes, Reach re
     KERNELIFT_TRY(device_.write(address, bytes));
     return address;
   }
-  HiddenBytes answer(bytes.size());
-  std::memcpy(answer.bytes().data(), bytes.data(), bytes.size());
-  veil(device_, address, answer.bytes());
-  KERNELIFT_TRY(device_.write(address, answer.bytes()));
+  constexpr uint64_t kPiece = 32 << 20;
+  const HiddenBytes veiled(std::min<uint64_t>(bytes.size(), kPiece));
+  for (uint64_t at = 0; at < bytes.size(); at += kPiece) {
+    const uint64_t size = std::min(kPiece, bytes.size() - at);
+    copy(bytes.subspan(at, size), veiled.bytes());
+    veil(device_, address + at, veiled.bytes().first(size));
+    KERNELIFT_TRY(device_.write(address + at, veiled.bytes().first(size)));
+  }
   return address;
 }
 
@@ -287,31 +313,27 @@ class ReplayMemory::Images {
                  const PointerLayout& pointers) {
     buffer.rows = rows_of(buffer.bounds.layout, buffer.size);
     buffer.put_back = buffer.rewritten || before != after;
-    std::string own = memory_.relocates_ && pointers.stride > 0 ? "@" + std::to_string(buffer.live) : "";
+    std::string own = memory_.relocates(pointers) ? "@" + std::to_string(buffer.live) : "";
     const bool compare = before != after;
-    std::vector<std::byte> given, answer;
+    RecordedFile given, answer;
     if (compare || !placed_.contains({before + own, Reach::Launches})) {
       KERNELIFT_ASSIGN(given, read(before, buffer, pointers));
     }
-    KERNELIFT_ASSIGN(buffer.given, placed(before + own, given, Reach::Launches));
+    KERNELIFT_ASSIGN(buffer.given, placed(before + own, given.bytes(), Reach::Launches));
     buffer.answer = buffer.given;
     if (!compare) return done();
     KERNELIFT_ASSIGN(answer, read(after, buffer, pointers));
-    KERNELIFT_ASSIGN(buffer.answer, placed(after + own, answer, Reach::Hidden));
+    KERNELIFT_ASSIGN(buffer.answer, placed(after + own, answer.bytes(), Reach::Hidden));
     buffer.veiled = JudgingKernels::veil_of(memory_.device_.facts()).on;
-    KERNELIFT_TRY(find_changes(buffer, given, answer));
-    // Processes forked from this one inherit freed memory too, so the answer is overwritten.
-    explicit_bzero(answer.data(), answer.size());
-    return done();
+    return find_changes(buffer, given.bytes(), answer.bytes());
   }
 
  private:
-  Result<std::vector<std::byte>> read(const std::string& file, const ReplayBuffer& buffer,
-                                      const PointerLayout& pointers) {
-    KERNELIFT_ASSIGN(auto bytes, files_.load(file));
-    bytes.resize(buffer.size);
-    memory_.relocate(bytes, pointers);
-    return bytes;
+  Result<RecordedFile> read(const std::string& file, const ReplayBuffer& buffer, const PointerLayout& pointers) {
+    KERNELIFT_ASSIGN(RecordedFile recorded, files_.open(file));
+    if (recorded.bytes().size() != buffer.size || memory_.relocates(pointers))
+      memory_.relocate(recorded.own(buffer.size), pointers);
+    return recorded;
   }
   Result<uint64_t> placed(const std::string& name, std::span<const std::byte> bytes, Reach reach) {
     // An image that is the answer of one launch and the input of another is uploaded twice.
@@ -337,7 +359,8 @@ class ReplayMemory::Images {
   std::map<std::pair<std::string, Reach>, uint64_t> placed_;
 };
 
-Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& folder) {
+Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& folder,
+                                 std::optional<Deadline> deadline) {
   Images images(*this, mep, folder);
   const WrittenRegions written(mep);
   for (auto& recorded : mep.instances) {
@@ -364,6 +387,11 @@ Status ReplayMemory::load_images(const Mep& mep, const std::filesystem::path& fo
       if (region.size > 0)
         KERNELIFT_TRY(
             images.fill_in(buffer, region.before, region.after, {region.pointer_stride, region.pointer_offsets}));
+      // Behind it, so that what is damaged or missing is said first.
+      if (deadline && Deadline::clock::now() >= *deadline)
+        return answer_is_no(
+            "the time was over before all of the recorded memory had been placed, so nothing could be tried; give it "
+            "more time (--time)");
       live_of.push_back(buffer.live), given_of.push_back(buffer.given);
       if (region.size > 0) instance.regions.push_back(std::move(buffer));
     }

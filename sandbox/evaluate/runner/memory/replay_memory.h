@@ -12,6 +12,7 @@
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/memory/steps.h"
 #include "sandbox/evaluate/runner/memory/written_regions.h"
+#include "sandbox/jail/channel.h"
 
 namespace kernelift::sandbox {
 
@@ -63,8 +64,10 @@ struct ReplayInstance {
 class ReplayMemory {
  public:
   /// An Error names the missing bytes of memory, the unavailable address, or the damaged data file.
+  /// One that the answer is no says that the deadline has passed meanwhile.
   static Result<std::unique_ptr<ReplayMemory>> place(Device& device, const Mep& mep,
-                                                     const std::filesystem::path& folder);
+                                                     const std::filesystem::path& folder,
+                                                     std::optional<Deadline> deadline = {});
 
   std::vector<ReplayInstance>& instances() { return instances_; }
   const std::vector<ReplayInstance>& instances() const { return instances_; }
@@ -106,7 +109,7 @@ class ReplayMemory {
   /// An Error names the part of the recording that this device cannot replay.
   Status check_recording(const Mep& mep, const std::filesystem::path& folder) const;
   Status place_live(const Mep& mep);
-  Status load_images(const Mep& mep, const std::filesystem::path& folder);
+  Status load_images(const Mep& mep, const std::filesystem::path& folder, std::optional<Deadline> deadline);
   Status check_room(const Mep& mep);
   /// Copies an image to memory at a random address, which becomes read-only in the end: code that searches memory for
   /// answers faults.
@@ -117,6 +120,7 @@ class ReplayMemory {
     uint64_t stride = 0;
     std::vector<uint32_t> offsets = {};
   };
+  bool relocates(const PointerLayout& pointers) const { return relocates_ && pointers.stride > 0; }
   void relocate(std::span<std::byte> bytes, const PointerLayout& pointers) const;
   void relocate_arguments(const MepInstance& recorded, std::span<std::byte> arguments) const;
   /// Finds the slots of `instance`; `live_of`, `given_of`: addresses per recorded region.

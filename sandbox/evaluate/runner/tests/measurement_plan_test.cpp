@@ -32,6 +32,7 @@ TEST(MeasurementPlan, TakesFewLaunchesOfALongKernelHoweverMuchTimeThereIs) {
   const InstancePlan& one = plan.of(0);
   EXPECT_TRUE(one.sparing && one.outputs_together && one.verified_counts);
   EXPECT_EQ(one.pairs, 0) << "the runs that learn are its samples";
+  EXPECT_TRUE(one.outputs_apart);
   EXPECT_EQ(one.looks, 1);
   EXPECT_LE(plan.calibration_seconds(), 7);
   EXPECT_THAT(plan.text(), HasSubstr("one launch of the original takes 1.0 s here: about 3 s for each candidate"));
@@ -65,6 +66,8 @@ TEST(MeasurementPlan, AffordsTenCandidatesOfASecondInAMinute) {
               ::testing::ContainsRegex("about [0-9]+ candidates in the 54 s that are left; --time 3m would "
                                        "do for 40"));
   EXPECT_THAT(plan.left_out(), HasSubstr("poison in buffers that no recorded launch changed"));
+  EXPECT_FALSE(plan.of(0).outputs_apart) << "two launches for each";
+  EXPECT_THAT(plan.left_out(), HasSubstr("poison in one output at a time"));
 }
 
 TEST(MeasurementPlan, SaysAtOnceWhichTimeWouldDo) {

@@ -96,6 +96,7 @@ InstancePlan MeasurementPlan::plan_for(double seconds, bool sparing) const {
     const double more = (kSparingLaunches + 2 * kUnchangedOfLong) * seconds;
     const bool ample = !inputs_.left || more <= kCalibrationShare * *inputs_.left;
     plan.repeats = plan.repeats_if_varying = 1, plan.outputs_together = true;
+    plan.outputs_apart = ample;
     plan.unchanged_regions = ample || !inputs_.changes_anything ? kUnchangedOfLong : 0;
     plan.roundings = kRoundingsOfLong;
     plan.screening =
@@ -257,8 +258,10 @@ std::string MeasurementPlan::left_out() const {
   if (!sparing()) return {};
   const bool unchanged =
       std::ranges::any_of(instances_, [](auto& one) { return one.sparing && one.unchanged_regions == 0; });
+  const bool apart = std::ranges::any_of(instances_, [](auto& one) { return !one.outputs_apart; });
   return std::string("since a launch takes long, not tried: blocks in another order, and how fast it is with what ") +
-         "launches before it left" + (unchanged ? ", and poison in buffers that no recorded launch changed" : "");
+         "launches before it left" + (apart ? ", poison in one output at a time where all at once are not borne" : "") +
+         (unchanged ? ", and poison in buffers that no recorded launch changed" : "");
 }
 
 }  // namespace kernelift::sandbox

@@ -39,6 +39,7 @@ struct InstancePlan {
   int repeats = 0;                ///< After the first, to see whether results repeat.
   int repeats_if_varying = 0;     ///< The same once floats were seen to vary.
   bool outputs_together = false;  ///< All outputs are poisoned in the same launches, which also serve as repeats.
+  bool outputs_apart = true;      ///< Each is poisoned alone, if that is not so or does not work.
   size_t unchanged_regions = 0;   ///< Regions that no recorded launch changed and that are poisoned nevertheless.
   size_t roundings = 0;           ///< Builds that round otherwise. Of a sparing plan: only once a result seems wrong.
   bool exact_sums = false;        ///< Builds with randomly rounded sums, and one launch for the signs of zeros.

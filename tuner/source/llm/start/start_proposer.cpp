@@ -49,7 +49,8 @@ void StartProposer::begin(const History& history) {
   }
   for (size_t model = 0; model < calls_->count(); ++model) {
     if (!calls_->is_free(model) || !calls_->answers(model, kKind) || !calls_->may_call()) continue;
-    PromptSubject subject{mep_, history, original, options_.profile, options_.tolerance, {}, {}};
+    PromptSubject subject{mep_, history, original, options_.profile, options_.tolerance, {}};
+    subject.inputs = options_.inputs, subject.limits = options_.device_limits;
     auto values = prompt_facts(subject, options_.prompt_characters);
     values["space"] = as_data(space_text(*space_)), values["count"] = std::to_string(kMostStartingPoints);
     auto system = system_prompt(options_.prompts, mep_);
