@@ -127,14 +127,27 @@ std::string ProcessorCheck::why_not(Runner& runner) {
   return trouble_ = started.error().message;
 }
 
-Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileReply& own,
+SizePlan ProcessorCheck::sizes_here(const SizePlan& sizes) const {
+  SizePlan here = sizes;
+  here.launches.clear();
+  for (SizedInstance sized : sizes.launches) {
+    const auto instance =
+        std::ranges::find(changed_, sized.size.instance, &std::pair<std::string, std::vector<size_t>>::first);
+    if (instance == changed_.end()) continue;
+    sized.instance = static_cast<size_t>(instance - changed_.begin());
+    here.launches.push_back(std::move(sized));
+  }
+  return here;
+}
+
+Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileReply& own, const SizePlan& sizes,
                                     std::optional<Deadline> deadline) {
   CompileReply compiled = baseline_.pool->compile_checked(candidate.source, candidate.recipe, own);
   if (!compiled.ok()) return not_checked("it does not compile for this machine's processor: " + compiled.detail);
   if (std::string why = why_not(checks_); !why.empty()) return not_checked(why);
   Inquiry inquiry;
   inquiry.check = inquiry.confirm = true, inquiry.deadline = deadline;
-  inquiry.era = SharedEra::kAlways;
+  inquiry.era = SharedEra::kAlways, inquiry.sizes = sizes_here(sizes);
   auto& runner = *checks_.process;
   auto answer = runner.evaluate(runnable_code(candidate, compiled.image), inquiry);
   if (!answer) return not_checked(kNoTimeToCheck);
@@ -144,17 +157,19 @@ Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileRep
   return std::move(*verdict);
 }
 
-Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline) {
+Verdict ProcessorCheck::check(const Candidate& candidate, const CompileReply& own, const SizePlan& sizes,
+                              std::optional<Deadline> deadline) {
   const Held held = hold(checks_, deadline);
   if (!held) return not_checked(kNoTimeToCheck);
   const Hash key = code_key(candidate, own.image);
   {
     std::lock_guard lock(mutex_);
-    if (auto known = checked_.find(key); known != checked_.end()) return known->second;
+    auto known = checked_.find(key);
+    if (known != checked_.end() && (known->second.at_sizes || sizes.launches.empty())) return known->second.said;
   }
-  Verdict said = checked_now(candidate, own, deadline);
+  Verdict said = checked_now(candidate, own, sizes, deadline);
   std::lock_guard lock(mutex_);
-  if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = said;
+  if (!deadline || Deadline::clock::now() < *deadline) checked_[key] = {said, !sizes.launches.empty()};
   return said;
 }
 
@@ -162,14 +177,14 @@ Evaluation ProcessorCheck::judged(Evaluation evaluation, const Candidate& candid
                                   std::optional<Deadline> deadline) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
   if (!verdict || !verdict->ok() || !own.ok()) return evaluation;
-  return with_check(std::move(*verdict), check(candidate, own, deadline));
+  return with_check(std::move(*verdict), check(candidate, own, {}, deadline));
 }
 
-ProcessorCheck::Said ProcessorCheck::said(const Candidate& candidate, const CompileReply& own,
+ProcessorCheck::Said ProcessorCheck::said(const Candidate& candidate, const CompileReply& own, const SizePlan& sizes,
                                           std::optional<Deadline> deadline) {
   auto field =
       std::async(std::launch::async, [&] { return formula(candidate, own, until(deadline), SharedEra::kAlways); });
-  Verdict said = check(candidate, own, deadline);
+  Verdict said = check(candidate, own, sizes, deadline);
   return {std::move(said), field.get()};
 }
 
@@ -179,7 +194,7 @@ void ProcessorCheck::check_original_ahead(std::optional<Deadline> deadline) {
   ahead_ = std::async(std::launch::async, [this, deadline] {
     Candidate original;
     original.source = baseline_.source;
-    (void)check(original, baseline_.reply, deadline);
+    (void)check(original, baseline_.reply, {}, deadline);
   });
 }
 

@@ -1,7 +1,8 @@
 // Finalists for a GPU on the CPU device: in check mode, where races, accesses out of bounds and the like are looked for
 // and not waited for, and in field runs, which compare their formulas with the original's. Their own device times and
-// verifies them; here they are compiled once more, for this machine's processor, and run on the recorded inputs. What
-// cannot be run here is not checked, and its verdict says why.
+// verifies them; here they are compiled once more, for this machine's processor, and run on the recorded inputs and, in
+// check mode, at the other sizes that their own device runs. What cannot be run here is not checked, and its verdict
+// says why.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -44,7 +45,9 @@ class ProcessorCheck {
     Verdict check;
     FieldEquality field;
   };
-  Said said(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
+  /// `sizes`: to be looked at in check mode as well.
+  Said said(const Candidate& candidate, const CompileReply& own, const SizePlan& sizes,
+            std::optional<Deadline> deadline);
   /// Checks the original beside other work, so that no finalist's check has to do that first. Once; returns at once.
   void check_original_ahead(std::optional<Deadline> deadline);
   /// The evaluation with that: right only if both say nothing else.
@@ -70,9 +73,13 @@ class ProcessorCheck {
  private:
   /// Once more if one was seen to die: the GPU's verdicts do without it, but know less.
   Status start_fork_server();
-  /// Of code that was checked before, what was said then.
-  Verdict check(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
-  Verdict checked_now(const Candidate& candidate, const CompileReply& own, std::optional<Deadline> deadline);
+  /// Of code that was checked before, at sizes if that is asked, what was said then.
+  Verdict check(const Candidate& candidate, const CompileReply& own, const SizePlan& sizes,
+                std::optional<Deadline> deadline);
+  Verdict checked_now(const Candidate& candidate, const CompileReply& own, const SizePlan& sizes,
+                      std::optional<Deadline> deadline);
+  /// Those of instances that are run here.
+  SizePlan sizes_here(const SizePlan& sizes) const;
   /// A runner, started when it is first needed.
   struct Runner {
     std::timed_mutex busy;  ///< To be held from ready() to the end of a request.
@@ -103,9 +110,13 @@ class ProcessorCheck {
   std::atomic<size_t> turn_ = 0;
   std::atomic<double> bounds_seconds_ = 0;
 
-  mutable std::mutex mutex_;                ///< Guards what follows.
-  std::string trouble_;                     ///< Why no candidate can be checked; or empty.
-  std::map<Hash, Verdict> checked_;         ///< By code.
+  mutable std::mutex mutex_;  ///< Guards what follows.
+  std::string trouble_;       ///< Why no candidate can be checked; or empty.
+  struct Checked {
+    Verdict said;
+    bool at_sizes = false;
+  };
+  std::map<Hash, Checked> checked_;         ///< By code.
   std::map<Hash, FieldEquality> formulas_;  ///< By code.
   std::map<Hash, LengthAnswer> lengths_;    ///< By question.
   uint64_t length_bytes_ = 0;               ///< Of those.

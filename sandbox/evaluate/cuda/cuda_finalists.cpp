@@ -76,9 +76,10 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   inquiry.sizes = size_comparison_->sizes_to_run(candidate, bounds);
   laps_.end("comparing at other sizes");
   // This machine's processor looks at it while the GPU does.
-  auto said = std::async(std::launch::async, [this, candidate, compiled = job.compiled, deadline] {
-    return processor_check_->said(candidate, compiled, deadline);
-  });
+  auto said =
+      std::async(std::launch::async, [this, candidate, compiled = job.compiled, sizes = inquiry.sizes, deadline] {
+        return processor_check_->said(candidate, compiled, sizes, deadline);
+      });
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
   if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.

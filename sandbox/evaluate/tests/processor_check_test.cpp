@@ -93,6 +93,22 @@ TEST_F(ProcessorCheckTest, NamesRacesWithinAndBetweenBlocks) {
   expect_failure("if (threadIdx.x == 0) count = i;", Outcome::Unstable, "count[0] at kernel.cu:5");
 }
 
+TEST_F(ProcessorCheckTest, NamesRacesAtSizesThatWereNotRecorded) {
+  const std::string races = scale_with("if (n == 999 && threadIdx.x == 0) count = i;");
+  EXPECT_TRUE(judge(races).ok()) << "not at the recorded sizes";
+  SizePlan sizes;
+  SizedInstance& sized = sizes.launches.emplace_back();
+  sized.instance = 0, sized.size.instance = fixture_.mep.instances[0].id, sized.values = {{2, 999}};
+  sized.geometry = fixture_.mep.instances[0].geometry;
+  Candidate candidate;
+  candidate.source = races;
+  const CompileReply own = baseline_->pool->compile(candidate.source, {});
+  const Verdict said = check_->said(candidate, own, sizes, {}).check;
+  EXPECT_EQ(said.outcome, Outcome::Unstable) << "what was said of the recorded sizes does not suffice: " << said.text();
+  ASSERT_TRUE(said.sizes_run && said.sizes_run->wrong);
+  EXPECT_THAT(said.sizes_run->wrong->detail, HasSubstr("count[0]"));
+}
+
 TEST_F(ProcessorCheckTest, NamesAccessesBesideBuffersAndBesideModuleVariables) {
   expect_failure("if (in[n + threadIdx.x] == 12345) return;", Outcome::Crashed, "reads in[");
   expect_failure("if (i == 0) *((volatile int*)&count + 4096) = 7;", Outcome::WroteOutside,
