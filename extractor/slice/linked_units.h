@@ -1,8 +1,8 @@
 // The units that a kernel's text comes from. Relocatable code (nvcc -rdc) calls functions and reads variables that
 // other units define; those units are parsed after the kernel's own as one text, so that slicing, proof and patching
-// see one program in which every line still has its file. Two units that both define an internal symbol of the same
-// name (a static helper) cannot be parsed so: clang reports the symbol, and the slice is then not proven. All units
-// must be compiled with the same macros: a unit with other flags is not added.
+// see one program in which every line still has its file. An internal function or variable (a static helper) whose name
+// an earlier unit has for one of its own is renamed by a macro. All units must be compiled with the same macros: a unit
+// with other flags is not added.
 #pragma once
 #include <optional>
 #include <set>
@@ -30,11 +30,16 @@ class LinkedUnits {
   LinkedUnits(const ScanIndex& index, UnitCommand command)
       : index_(&index), first_(command), command_(std::move(command)) {}
   Status write_text();
+  struct Unit {
+    std::string file;
+    std::set<std::string> internal;  ///< Names of functions and variables that it has for itself.
+  };
 
   const ScanIndex* index_;
   UnitCommand first_, command_;
-  std::vector<std::string> files_;         ///< Files of the further units, in the order in which they were found.
-  std::optional<TemporaryFolder> folder_;  ///< Contains the text that includes all units.
+  std::optional<std::set<std::string>> internal_of_first_;  ///< Known once there are others.
+  std::vector<Unit> files_;                                 ///< Further units, in the order in which they were found.
+  std::optional<TemporaryFolder> folder_;                   ///< Contains the text that includes all units.
 };
 
 }  // namespace kernelift::extractor

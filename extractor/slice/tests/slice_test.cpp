@@ -435,6 +435,37 @@ void host() { check(0); }
   EXPECT_FALSE(has(slice, "other"));
 }
 
+TEST(SliceOfSeveralUnits, KeepsStaticHelpersOfOneNameApart) {
+  const std::vector<std::string> flags = {"-std=c++14", "-rdc=true"};
+  const std::string header = "#include \"shared.cuh\"\n";
+  TestApp app;
+  app.header("shared.cuh", "#pragma once\n__device__ float twice(float x);\n__device__ float thrice(float x);\n");
+  app.unit("kernel.cu", header + R"(
+static __device__ float times(float x) { return x + 1; }
+__global__ void k(float* x) { x[threadIdx.x] = times(twice(x[threadIdx.x]) + thrice(x[threadIdx.x])); }
+void run(float* x) { k<<<1, 64>>>(x); }
+)",
+           flags);
+  app.unit("twice.cu", header + R"(
+static const float kFactor = 2;
+static __device__ float times(float x);
+__device__ float twice(float x) { return times(x); }
+static __device__ float times(float x) { return x * kFactor; }
+)",
+           flags);
+  app.unit("thrice.cu", header + R"(
+static const float kFactor = 3;
+static __device__ float times(float x) { return x * kFactor; }
+__device__ float thrice(float x) { return times(x); }
+)",
+           flags);
+  auto slice = slice_of(app, "k");
+  expect_proven(slice);
+  EXPECT_TRUE(has(slice, "static const float kFactor = 2;"));
+  EXPECT_TRUE(has(slice, "static const float kFactor = 3;"));
+  EXPECT_TRUE(has(slice, "return x + 1;"));
+}
+
 TEST(SliceOfSeveralUnits, KeepsDeclarationsThatNoUnitDefines) {
   auto slice = slice_of(relocatable("int nothing;\n"), "k");
   expect_proven(slice);
