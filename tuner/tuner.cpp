@@ -130,6 +130,7 @@ class Tuning {
   Status rehearse();
   Status confirm_finalists();
   Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
+  void tell_lateness(int64_t trial, std::optional<Clock::time_point> deadline);
   void report_progress(bool improved, std::string message = {});
   TuneReport report() const;
 
@@ -330,6 +331,7 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
   report_progress(false, "confirming #" + std::to_string(trial.id) + " in a fresh process");
   std::optional<Evaluation> evaluation =
       deadline ? evaluator_.confirm_by(trial.candidate, *deadline) : std::optional(evaluator_.confirm(trial.candidate));
+  tell_lateness(trial.id, deadline);
   if (interrupted() || !evaluation) return done();
   if (auto* none = std::get_if<NotJudged>(&*evaluation)) {
     trouble_ = none->why;
@@ -343,6 +345,16 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
   history_.confirm(id, std::move(verdict));
   ++confirmed_;
   return done();
+}
+
+void Tuning::tell_lateness(int64_t trial, std::optional<Clock::time_point> deadline) {
+  constexpr double kNoticed = 1;
+  const double late = deadline ? std::chrono::duration<double>(now() - *deadline).count() : 0;
+  const std::string why = late > kNoticed ? evaluator_.why_late() : "";
+  if (why.empty()) return;
+  char text[64];
+  (void)std::snprintf(text, sizeof text, " took %.1f s longer than there was time: ", late);
+  report_progress(false, "confirming #" + std::to_string(trial) + text + why);
 }
 
 double Tuning::reducing_seconds() const {

@@ -45,8 +45,8 @@ class Evaluator {
                                                std::chrono::steady_clock::time_point deadline) {
     return confirm(candidate);
   }
-  /// What the time of the last confirm_by() went to, if it had no answer: "building by nvcc 2.1 s, judging 3.4 s".
-  /// Empty: not known.
+  /// What the time of the last confirm_by() went to, if it had no answer by its deadline: "building by nvcc 2.1 s,
+  /// judging 3.4 s". Empty: not known.
   virtual std::string why_late() const { return {}; }
   /// The evaluation of a right candidate with what is known of it at sizes that were not recorded, or as wrong if it is
   /// wrong there; a Verdict stays one. A confirmation does that by itself. Takes some ten milliseconds and runs

@@ -62,10 +62,11 @@ std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, EvaluationJo
 
 std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
   bool patch = candidate.recipe.of_application();
+  laps_ = {};
   EvaluationJob job = patch || only_as_built_.empty() ? queue_->compile(candidate) : refused_recipe(candidate);
   if (!job.compiled.ok()) return queue_->finished(job, rejected(job.compiled));
   auto begin = Deadline::clock::now();
-  laps_ = {};
+  laps_.end("compiling");
   if (patch && as_built_->builds()) job.rebuilt = as_built_->build(candidate);
   auto built = Deadline::clock::now();
   laps_.end("building by " + as_built_->compiler());
@@ -89,15 +90,19 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
       Deadline::clock::now() - built;  // A process's start is counted apart: whether it is needed is not known before.
   auto answer = patch ? confirm_patch(gpu, job, inquiry) : confirm_embedded(gpu, job, inquiry);
   laps_.end("formulas");
-  late_ = answer ? "" : laps_.text();
   auto* verdict = verdict_in(answer);
   if (verdict && gpu.alive()) add_clang_figures(gpu, job, *verdict, deadline);
   if (verdict && verdict->ok()) answer = ProcessorCheck::with(std::move(*answer), said.get());
   else beside_ = std::move(said);  // Nobody needs to wait for it.
+  laps_.end("check mode and formulas on this machine's processor");
   const double seconds = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   confirm_seconds_ = answer ? seconds : std::max(confirm_seconds_.load(), seconds);  // It would have taken longer.
+  if (answer) answer = size_comparison_->judged(std::move(*answer), candidate, bounds);
+  laps_.end("comparing for all sizes");
+  const bool late = deadline && Deadline::clock::now() > *deadline;
+  late_ = answer && !late ? "" : laps_.text();
   if (!answer) return std::nullopt;
-  return queue_->finished(job, size_comparison_->judged(std::move(*answer), candidate, bounds));
+  return queue_->finished(job, std::move(*answer));
 }
 
 std::optional<Evaluation> CudaEvaluator::judge_original() {

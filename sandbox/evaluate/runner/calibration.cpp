@@ -183,6 +183,9 @@ PlanInputs Calibration::plan_inputs() const {
   inputs.for_candidates = bench_.settings.for_candidates, inputs.processor = bench_.device.facts().processor;
   inputs.changes_anything = changes_anything(bench_.mep);
   inputs.rules = bench_.rules, inputs.race = bench_.settings.race;
+  for (auto& instance : bench_.memory->instances())
+    inputs.outputs =
+        std::max(inputs.outputs, static_cast<size_t>(std::ranges::count_if(instance.regions, &ReplayBuffer::output)));
   const auto now = Deadline::clock::now();
   if (bench_.settings.deadline) inputs.left = std::chrono::duration<double>(*bench_.settings.deadline - now).count();
   if (bench_.settings.begun) inputs.spent = std::chrono::duration<double>(now - *bench_.settings.begun).count();

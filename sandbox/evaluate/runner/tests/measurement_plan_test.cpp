@@ -66,8 +66,11 @@ TEST(MeasurementPlan, AffordsTenCandidatesOfASecondInAMinute) {
               ::testing::ContainsRegex("about [0-9]+ candidates in the 54 s that are left; --time 3m would "
                                        "do for 40"));
   EXPECT_THAT(plan.left_out(), HasSubstr("poison in buffers that no recorded launch changed"));
-  EXPECT_FALSE(plan.of(0).outputs_apart) << "two launches for each";
-  EXPECT_THAT(plan.left_out(), HasSubstr("poison in one output at a time"));
+  EXPECT_TRUE(plan.of(0).outputs_apart) << "two launches";
+  minute.outputs = 4;
+  const MeasurementPlan many(minute);
+  EXPECT_FALSE(many.of(0).outputs_apart) << "two launches for each";
+  EXPECT_THAT(many.left_out(), HasSubstr("poison in one output at a time"));
 }
 
 TEST(MeasurementPlan, SaysAtOnceWhichTimeWouldDo) {

@@ -96,7 +96,8 @@ InstancePlan MeasurementPlan::plan_for(double seconds, bool sparing) const {
     const double more = (kSparingLaunches + 2 * kUnchangedOfLong) * seconds;
     const bool ample = !inputs_.left || more <= kCalibrationShare * *inputs_.left;
     plan.repeats = plan.repeats_if_varying = 1, plan.outputs_together = true;
-    plan.outputs_apart = ample;
+    const double apart = 2 * static_cast<double>(inputs_.outputs * inputs_.seconds.size()) * seconds;
+    plan.outputs_apart = !inputs_.left || apart <= kCalibrationShare * *inputs_.left;
     plan.unchanged_regions = ample || !inputs_.changes_anything ? kUnchangedOfLong : 0;
     plan.roundings = kRoundingsOfLong;
     plan.screening =

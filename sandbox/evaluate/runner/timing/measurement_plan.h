@@ -59,6 +59,7 @@ struct InstancePlan {
 
 struct PlanInputs {
   std::vector<double> seconds;   ///< Of one launch of the original, by instance; 0: not known yet.
+  size_t outputs = 1;            ///< Most buffers that an instance changes.
   bool for_candidates = true;    ///< False: a replay.
   bool processor = false;        ///< DeviceFacts::processor.
   bool changes_anything = true;  ///< Some recorded launch changes memory.
