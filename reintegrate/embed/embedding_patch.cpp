@@ -10,6 +10,7 @@
 #include "reintegrate/embed/launcher_file.h"
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
+#include "reintegrate/patch/kernel_beside.h"
 
 namespace fs = std::filesystem;
 
@@ -91,12 +92,26 @@ class EmbeddingPlanner {
         if (site.range.begin >= kernel.definition.begin && site.range.begin < kernel.definition.end &&
             draft_.same_file(kernel.definition.file, file.path))
           return refused(launch + " is in device code, inside '" + kernel.name + "'");
+    KERNELIFT_TRY(check_namesakes(site, launch));
     const ScannedKernel* mine = family_.kernel();
     if (bound_.empty() || draft_.same_file(mep_.unit, file.path) ||
         (mine && draft_.same_file(mine->definition.file, file.path)))
       return done();
     return refused(launch + " is in another file than the kernel, where '" + bound_[0].spelling +
                    "', which the kernel reads, may be another variable");
+  }
+
+  /// A file that several units include may launch a kernel that each of them defines: there the tuned kernel's name is
+  /// that of another one, too, and comparing addresses at run time compares that one with itself.
+  Status check_namesakes(const LaunchSite& site, const std::string& launch) const {
+    if (!q_.scan) return done();
+    for (auto& other : q_.scan->kernels)
+      if (std::ranges::find(site.kernels, other.id) != site.kernels.end() && !family_.contains(other.id) &&
+          own_name(other.name) == own_name(mep_.kernel_name))
+        return refused(launch + " also serves the kernel '" + other.name + "' of " + other.definition.file + ":" +
+                       std::to_string(other.definition.line) +
+                       ", which has the same name: the launcher could not distinguish them");
+    return done();
   }
 
   /// Generates the existing header again; no launch changes.

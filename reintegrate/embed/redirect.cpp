@@ -101,6 +101,9 @@ class Redirection {
     bool own_name = is_plain_name(callee) &&
                     last_identifier(callee) ==
                         last_identifier(std::string_view(mep_.kernel_name).substr(0, mep_.kernel_name.find('<')));
+    if (!alone && own_name && !is_template_instance(mep_))
+      return refused(described_ + " serves " + std::to_string(site_.kernels.size()) + " kernels by the one name '" +
+                     std::string(callee) + "': the launcher could not distinguish them");
     std::string head = launcher_;
     if (alone && callee == mep_.kernel_name) {
       head += "launch(" + mep_.kernel_name;

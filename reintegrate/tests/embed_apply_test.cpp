@@ -253,6 +253,36 @@ TEST_F(EmbedApply, RefusesLaunchesInDeviceCodeAndInFilesWithAnotherConstant) {
       << report.why;
 }
 
+TEST_F(EmbedApply, RefusesALaunchInASharedFileThatServesAnotherUnitsKernelOfTheSameName) {
+  ScannedKernel other = request.scan->kernels[0];
+  other.id = "feedbeef", other.definition.file = "src/other.cu";
+  request.scan->kernels.push_back(other);
+  candidate(1.005, 5);
+  auto embedded = offer.make_embedded(offer.promising[0]);
+  ASSERT_TRUE(embedded.ok());
+  auto refusal = [&](const std::string& spelled) {
+    const std::string call = spelled + "<<<1, 64>>>(a)", text = "void host(float* a) { " + call + "; }\n";
+    write("src/harness.inl", text);
+    LaunchSite& site = request.mep.launches[0];
+    site.kernels = {request.mep.kernel_id, other.id};
+    site.range = {"src/harness.inl", text.find(call), text.find(call) + call.size(), 1, 1};
+    auto patch =
+        plan_patch({request.mep, request.original, offer.promising[0].candidate, &*request.scan, root, &*embedded});
+    return patch.ok() ? patch->diff() : patch.error().message;
+  };
+  for (auto spelled : {"sleepy", "(fast ? sleepy : other)"})
+    EXPECT_NE(
+        refusal(spelled).find("the launch at src/harness.inl:1 also serves the kernel 'sleepy' of src/other.cu:3, "
+                              "which has the same name"),
+        std::string::npos)
+        << refusal(spelled);
+  // Another kernel of another name is told apart at run time.
+  request.scan->kernels[1].name = "other";
+  EXPECT_NE(refusal("(fast ? sleepy : other)").find("launch_one(sleepy, (fast ? sleepy : other), 1, 64)"),
+            std::string::npos)
+      << refusal("(fast ? sleepy : other)");
+}
+
 TEST_F(EmbedApply, RemovesTheHeaderWhenThePatchIsRolledBack) {
   candidate(1.005, 5);
   request.trial.smallest_gain = 100;
