@@ -372,61 +372,50 @@ class Comparison {
     return same_attached(a, b);
   }
 
+  /// What an instruction has beside its operands and flags. What has types is compared here, by structure; for all else
+  /// LLVM's own comparison is asked too, so that state is not lost which a later LLVM moves out of the operands.
   bool same_special_state(const Instruction& a, const Instruction& b) {
-    if (auto* left = dyn_cast<CmpInst>(&a)) return left->getPredicate() == cast<CmpInst>(b).getPredicate();
-    if (auto* left = dyn_cast<AllocaInst>(&a))
-      return same_type(left->getAllocatedType(), cast<AllocaInst>(b).getAllocatedType()) &&
-             left->getAlign() == cast<AllocaInst>(b).getAlign();
-    if (auto* left = dyn_cast<LoadInst>(&a)) {
-      auto& right = cast<LoadInst>(b);
-      return left->isVolatile() == right.isVolatile() && left->getAlign() == right.getAlign() &&
-             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID();
+    if (auto* left = dyn_cast<AllocaInst>(&a)) {
+      auto& right = cast<AllocaInst>(b);
+      return same_type(left->getAllocatedType(), right.getAllocatedType()) && left->getAlign() == right.getAlign() &&
+             left->isUsedWithInAlloca() == right.isUsedWithInAlloca() && left->isSwiftError() == right.isSwiftError();
     }
-    if (auto* left = dyn_cast<StoreInst>(&a)) {
-      auto& right = cast<StoreInst>(b);
-      return left->isVolatile() == right.isVolatile() && left->getAlign() == right.getAlign() &&
-             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID();
-    }
-    if (auto* left = dyn_cast<AtomicRMWInst>(&a)) {
-      auto& right = cast<AtomicRMWInst>(b);
-      return left->getOperation() == right.getOperation() && left->isVolatile() == right.isVolatile() &&
-             left->getOrdering() == right.getOrdering() && left->getSyncScopeID() == right.getSyncScopeID() &&
-             left->getAlign() == right.getAlign();
-    }
-    if (auto* left = dyn_cast<AtomicCmpXchgInst>(&a)) {
-      auto& right = cast<AtomicCmpXchgInst>(b);
-      return left->isVolatile() == right.isVolatile() && left->isWeak() == right.isWeak() &&
-             left->getSuccessOrdering() == right.getSuccessOrdering() &&
-             left->getFailureOrdering() == right.getFailureOrdering() &&
-             left->getSyncScopeID() == right.getSyncScopeID() && left->getAlign() == right.getAlign();
-    }
-    if (auto* left = dyn_cast<FenceInst>(&a))
-      return left->getOrdering() == cast<FenceInst>(b).getOrdering() &&
-             left->getSyncScopeID() == cast<FenceInst>(b).getSyncScopeID();
     if (auto* left = dyn_cast<GetElementPtrInst>(&a))
       return same_type(left->getSourceElementType(), cast<GetElementPtrInst>(b).getSourceElementType());
-    if (auto* left = dyn_cast<ExtractValueInst>(&a))
-      return left->getIndices() == cast<ExtractValueInst>(b).getIndices();
-    if (auto* left = dyn_cast<InsertValueInst>(&a)) return left->getIndices() == cast<InsertValueInst>(b).getIndices();
-    if (auto* left = dyn_cast<ShuffleVectorInst>(&a))
-      return left->getShuffleMask() == cast<ShuffleVectorInst>(b).getShuffleMask();
+    if (auto* left = dyn_cast<CallBase>(&a)) return same_call(*left, cast<CallBase>(b));
+    return a.hasSameSpecialState(&b) && same_state_of_kind(a, b);
+  }
+
+  /// What hasSameSpecialState() leaves out, or did in earlier versions: cases of a switch, clean-ups, a phi's blocks.
+  bool same_state_of_kind(const Instruction& a, const Instruction& b) {
+    if (auto* left = dyn_cast<SwitchInst>(&a)) {
+      auto &one = *left, &other = cast<SwitchInst>(b);
+      if (one.getNumCases() != other.getNumCases()) return false;
+      for (auto i = one.case_begin(), j = other.case_begin(); i != one.case_end(); ++i, ++j)
+        if (!same_value(i->getCaseValue(), j->getCaseValue()) ||
+            !same_value(i->getCaseSuccessor(), j->getCaseSuccessor()))
+          return false;
+    }
+    if (auto* left = dyn_cast<LandingPadInst>(&a)) return left->isCleanup() == cast<LandingPadInst>(b).isCleanup();
     if (auto* left = dyn_cast<PHINode>(&a)) {
       auto& right = cast<PHINode>(b);
       for (unsigned i = 0; i < left->getNumIncomingValues(); ++i)
         if (!same_value(left->getIncomingBlock(i), right.getIncomingBlock(i))) return false;
-      return true;
     }
-    if (auto* left = dyn_cast<CallBase>(&a)) {
-      auto& right = cast<CallBase>(b);
-      if (left->getCallingConv() != right.getCallingConv() ||
-          !same_type(left->getFunctionType(), right.getFunctionType()))
-        return false;
-      if (!same_attributes(left->getAttributes(), right.getAttributes(), "a call")) return false;
-      auto* one = dyn_cast<CallInst>(left);
-      if (one && one->getTailCallKind() != cast<CallInst>(right).getTailCallKind()) return false;
-      if (left->getNumOperandBundles() != right.getNumOperandBundles()) return false;
-      for (unsigned i = 0; i < left->getNumOperandBundles(); ++i)
-        if (left->getOperandBundleAt(i).getTagName() != right.getOperandBundleAt(i).getTagName()) return false;
+    return true;
+  }
+
+  bool same_call(const CallBase& a, const CallBase& b) {
+    if (a.getCallingConv() != b.getCallingConv() || !same_type(a.getFunctionType(), b.getFunctionType())) return false;
+    if (!same_attributes(a.getAttributes(), b.getAttributes(), "a call")) return false;
+    auto* one = dyn_cast<CallInst>(&a);
+    if (one && one->getTailCallKind() != cast<CallInst>(b).getTailCallKind()) return false;
+    auto* left = dyn_cast<CallBrInst>(&a);
+    if (left && left->getNumIndirectDests() != cast<CallBrInst>(b).getNumIndirectDests()) return false;
+    if (a.getNumOperandBundles() != b.getNumOperandBundles()) return false;
+    for (unsigned i = 0; i < a.getNumOperandBundles(); ++i) {
+      auto one = a.getOperandBundleAt(i), other = b.getOperandBundleAt(i);
+      if (one.getTagName() != other.getTagName() || one.Inputs.size() != other.Inputs.size()) return false;
     }
     return true;
   }

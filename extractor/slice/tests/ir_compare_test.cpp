@@ -97,6 +97,76 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"ParameterAttribute", "ptr %p, i32 %n) #0", "ptr noalias %p, i32 %n) #0"}),
     [](auto& info) { return std::string(info.param.name); });
 
+// One instruction of each kind that keeps something outside its operands.
+const char* const kKinds = R"(
+declare i32 @personality(...)
+declare i32 @called(i32)
+declare void @assumed(i1)
+define i32 @k(ptr %p, i32 %n, <4 x i32> %v, {i32, [2 x i32]} %r) personality ptr @personality {
+entry:
+  %room = alloca i32, align 4
+  %element = getelementptr i32, ptr %p, i32 %n
+  %loaded = load atomic i32, ptr %element acquire, align 4
+  store atomic i32 %n, ptr %element release, align 4
+  %added = atomicrmw add ptr %p, i32 %n monotonic
+  %swapped = cmpxchg weak ptr %p, i32 %n, i32 0 acq_rel monotonic
+  fence acquire
+  %part = extractvalue {i32, [2 x i32]} %r, 1, 0
+  %put = insertvalue {i32, [2 x i32]} %r, i32 %n, 1, 1
+  %mixed = shufflevector <4 x i32> %v, <4 x i32> %v, <2 x i32> <i32 0, i32 5>
+  %less = icmp slt i32 %part, %n
+  call void @assumed(i1 %less) [ "one"(i32 %n, i32 %part), "two"(i32 %n) ]
+  %tail = tail call i32 @called(i32 %n)
+  switch i32 %n, label %other [ i32 1, label %first
+                                i32 2, label %second ]
+first:
+  br label %join
+second:
+  br label %join
+join:
+  %which = phi i32 [ 10, %first ], [ 20, %second ]
+  ret i32 %which
+other:
+  %given = invoke i32 @called(i32 %n) to label %fine unwind label %thrown
+fine:
+  ret i32 %given
+thrown:
+  %caught = landingpad {ptr, i32} cleanup
+          catch ptr null
+  resume {ptr, i32} %caught
+})";
+
+class RejectsBesideOperands : public ::testing::TestWithParam<Change> {};
+
+TEST_P(RejectsBesideOperands, TheChange) {
+  ASSERT_EQ(difference(kKinds, "", ""), "");
+  std::string found = difference(kKinds, GetParam().what, GetParam().instead);
+  EXPECT_NE(found, "");
+  EXPECT_NE(found, "?") << "the test's own text is wrong";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Comparator, RejectsBesideOperands,
+    ::testing::Values(
+        Change{"CaseOfASwitch", "i32 1, label %first", "i32 3, label %first"},
+        Change{"BlockOfACase", "i32 1, label %first", "i32 1, label %second"},
+        Change{"CleanupOfALandingPad", "{ptr, i32} cleanup", "{ptr, i32}"},
+        Change{"BlocksOfAPhi", "[ 10, %first ], [ 20, %second ]", "[ 10, %second ], [ 20, %first ]"},
+        Change{"TypeOfAnAlloca", "alloca i32", "alloca float"}, Change{"InAlloca", "alloca i32", "alloca inalloca i32"},
+        Change{"ElementOfAGep", "getelementptr i32", "getelementptr i64"},
+        Change{"OrderOfALoad", "%element acquire", "%element seq_cst"},
+        Change{"OrderOfAStore", "%element release", "%element seq_cst"},
+        Change{"OperationOfAnAtomic", "atomicrmw add", "atomicrmw sub"},
+        Change{"OrderOfAnAtomic", "%n monotonic", "%n acquire"}, Change{"WeakExchange", "cmpxchg weak", "cmpxchg"},
+        Change{"OrderOfAFailedExchange", "acq_rel monotonic", "acq_rel acquire"},
+        Change{"OrderOfAFence", "fence acquire", "fence release"}, Change{"IndexOfAnExtract", "%r, 1, 0", "%r, 1, 1"},
+        Change{"IndexOfAnInsert", "%n, 1, 1", "%n, 1, 0"}, Change{"MaskOfAShuffle", "<i32 0, i32 5>", "<i32 0, i32 6>"},
+        Change{"Predicate", "icmp slt", "icmp sgt"}, Change{"TagOfABundle", "\"one\"", "\"three\""},
+        Change{"InputsOfABundle", "[ \"one\"(i32 %n, i32 %part), \"two\"(i32 %n) ]",
+               "[ \"one\"(i32 %n), \"two\"(i32 %part, i32 %n) ]"},
+        Change{"TailCall", "%tail = tail call", "%tail = call"}),
+    [](auto& info) { return std::string(info.param.name); });
+
 TEST(Comparator, IgnoresNamesOfLocalsInternalFunctionsAndStructs) {
   EXPECT_EQ(difference(kKernel, "", ""), "");
   std::string renamed = kKernel;
