@@ -33,18 +33,27 @@ bool by_model(const Candidate& candidate) {
 double History::hoped(const Verdict& verdict) { return std::sqrt(verdict.speedup() * verdict.speedup_low()); }
 
 bool History::Standings::Faster::operator()(const RunTrial* a, const RunTrial* b) const {
-  double left = by(a->verdict), right = by(b->verdict);
+  double left = by(a->figures()), right = by(b->figures());
   return left != right ? left > right : a->id < b->id;
 }
 
 void History::Standings::add(const RunTrial* trial, const Hash& code) {
   auto [place, fresh] = leaders_.try_emplace(code, trial);
   if (!fresh) {
-    if (!order_.key_comp()(trial, place->second)) return;
+    // What was confirmed of equal code is known better than what is screened now.
+    if (place->second->confirmed || !order_.key_comp()(trial, place->second)) return;
     order_.erase(place->second);
     place->second = trial;
   }
   order_.insert(trial);
+}
+
+bool History::Standings::remove(const RunTrial* trial, const Hash& code) {
+  const auto place = leaders_.find(code);
+  if (place == leaders_.end() || place->second != trial) return false;
+  order_.erase(trial);
+  leaders_.erase(place);
+  return true;
 }
 
 std::vector<const RunTrial*> History::Standings::first(size_t count) const {
@@ -66,7 +75,12 @@ const RunTrial& History::add(RunTrial trial) {
     ++failed_;
     return *added;
   }
+  if (!added->figures().ok()) {
+    refuse(*added);
+    return *added;
+  }
   Hash code = code_of(*added);
+  if (refused_codes_.contains(code)) return *added;
   auto& verdict = added->verdict;
   bool hopeful = !original && !verdict.gains() && verdict.speedup() > kSmallestGain;
   working_.add(added, code);
@@ -79,7 +93,20 @@ const RunTrial& History::add(RunTrial trial) {
 }
 
 void History::confirm(int64_t id, Verdict verdict) {
-  if (RunTrial* trial = by_id(trials_, id)) trial->confirmed = std::move(verdict);
+  RunTrial* trial = by_id(trials_, id);
+  if (!trial) return;
+  const Hash code = code_of(*trial);
+  std::vector<Standings*> ranked;
+  for (auto* standings : {&working_, &applicable_, &of_models_, &hopeful_, &hopeful_applicable_})
+    if (standings->remove(trial, code)) ranked.push_back(standings);
+  trial->confirmed = std::move(verdict);
+  if (!trial->figures().ok()) return refuse(*trial);
+  for (auto* standings : ranked) standings->add(trial, code);
+}
+
+void History::refuse(const RunTrial& trial) {
+  refused_.push_back(trial.id);
+  refused_codes_.insert(code_of(trial));
 }
 
 size_t History::count_of(const std::string& tier) const {
@@ -108,7 +135,7 @@ std::vector<const RunTrial*> History::best_sources(size_t count) const {
 
 const RunTrial* History::best_of_models() const {
   const RunTrial* best = of_models_.first();
-  return best && best->verdict.gains() ? best : nullptr;
+  return best && best->figures().gains() ? best : nullptr;
 }
 
 size_t History::children_of(int64_t id, const std::string& tier) const {
@@ -118,7 +145,7 @@ size_t History::children_of(int64_t id, const std::string& tier) const {
 
 std::vector<const RunTrial*> History::winners(size_t count, bool applicable_only) const {
   auto chosen = (applicable_only ? applicable_ : working_).first(count);
-  std::erase_if(chosen, [](auto* trial) { return !trial->verdict.gains() || trial->candidate.tier == "baseline"; });
+  std::erase_if(chosen, [](auto* trial) { return !trial->figures().gains() || trial->candidate.tier == "baseline"; });
   return chosen;
 }
 

@@ -22,7 +22,11 @@ class History {
  public:
   /// The stored trial, whose address is stable for the history's lifetime.
   const RunTrial& add(RunTrial trial);
+  /// From now on the trial has the rank of its confirmed figures. One that is refused has none, nor has its code: it
+  /// leads the search no more, and nothing is made of it.
   void confirm(int64_t id, Verdict verdict);
+  /// Trials that were right when screened and refused when confirmed, in the order of that.
+  const std::vector<int64_t>& refused() const { return refused_; }
 
   size_t size() const { return trials_.size(); }
   size_t failed() const { return failed_; }
@@ -33,8 +37,8 @@ class History {
   const RunTrial* find(int64_t id) const;
   const RunTrial* by_key(const Hash& key) const;
   const RunTrial* baseline() const { return baseline_; }
-  /// The trial with the highest lower end of its speedup in screening; the baseline until a candidate beats it. nullptr
-  /// before the baseline.
+  /// The trial with the highest lower end of its speedup; the baseline until a candidate beats it. nullptr before the
+  /// baseline.
   const RunTrial* best() const { return working_.first(); }
   const RunTrial* best_applicable() const { return applicable_.first(); }
   /// The fastest that gains and has a model's change and the default recipe; nullptr: there is none.
@@ -59,6 +63,8 @@ class History {
     using Speed = double (*)(const Verdict&);
     explicit Standings(Speed by) : order_(Faster{by}) {}
     void add(const RunTrial* trial, const Hash& code);
+    /// Before its figures change. False: it has no rank.
+    bool remove(const RunTrial* trial, const Hash& code);
     std::vector<const RunTrial*> first(size_t count) const;
     const RunTrial* first() const { return order_.empty() ? nullptr : *order_.begin(); }
     auto begin() const { return order_.begin(); }
@@ -74,6 +80,7 @@ class History {
   };
 
   static double sure(const Verdict& verdict) { return verdict.speedup_low(); }
+  void refuse(const RunTrial& trial);
   static double hoped(const Verdict& verdict);
 
   std::deque<RunTrial> trials_;
@@ -81,6 +88,8 @@ class History {
   std::map<std::string, size_t> tiers_;
   std::map<std::pair<int64_t, std::string>, size_t> children_;  ///< By parent and tier.
   size_t failed_ = 0;
+  std::vector<int64_t> refused_;
+  std::set<Hash> refused_codes_;
   const RunTrial* baseline_ = nullptr;
   Standings working_{sure}, applicable_{sure}, of_models_{sure}, hopeful_{hoped}, hopeful_applicable_{hoped};
 };

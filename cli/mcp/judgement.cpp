@@ -21,9 +21,10 @@ const char* claim(const Verdict& verdict, bool confirmed) {
 Json judgement_of(const Evaluation& evaluation, bool confirmed) {
   if (auto* none = std::get_if<NotJudged>(&evaluation))
     return {{"verdict", kNotJudged}, {"says", "could not be judged, which is not the candidate's fault: " + none->why}};
-  const Verdict& verdict = std::get<Verdict>(evaluation);
+  // Nothing else of it reaches an agent.
+  const Verdict verdict = std::get<Verdict>(evaluation).as_told();
   Json json = {{"verdict", name(verdict.outcome)}, {"stage", name(verdict.stage)}};
-  json["says"] = verdict.ok() ? claim(verdict, confirmed) : verdict.as_told().text();
+  json["says"] = verdict.ok() ? claim(verdict, confirmed) : verdict.text();
   if (verdict.ok() && !verdict.timings.empty()) {
     json["speedup"] = rounded(verdict.speedup());
     json["speedup_interval"] = {rounded(verdict.speedup_low()), rounded(verdict.speedup_high())};

@@ -52,5 +52,27 @@ TEST(SizesRun, SurvivesAVerdictsJson) {
   EXPECT_EQ(back->sizes_run->wrong->size.pointers, "y = x");
 }
 
+TEST(SizesRun, AsToldNameNoSizeThatIsNotShown) {
+  Verdict verdict;
+  verdict.outcome = Outcome::Wrong;
+  SizesRun& run = verdict.sizes_run.emplace();
+  run.seed = 4711;
+  run.wrong = SizesRun::Wrong{{"a", {{"n", 1151}}, {}}, false, "out[1150] expected 2, got 1"};
+  std::string told;
+  for (auto& line : verdict.as_told().beyond_recorded()) told += line + "\n";
+  EXPECT_EQ(told, "Run there: wrong at a size that is not shown\n");
+  EXPECT_EQ(verdict.as_told().sizes_run->seed, 0u) << "the sizes follow from it";
+  run.wrong->shown = true;
+  EXPECT_EQ(verdict.as_told().sizes_run->text(), "wrong at n = 1151: out[1150] expected 2, got 1");
+}
+
+TEST(SizesRun, CountHiddenSizesThatAreLeftOutAndNameNone) {
+  SizesRun run;
+  run.dropped = {{{"a", {}, {}}, "the original races there"}, {{"a", {{"n", 31}}, {}}, "the original fails there"}};
+  EXPECT_EQ(run.text(),
+            "run at recorded sizes only; 1 size left out (n = 31): the original fails there; 1 size left "
+            "out: the original races there");
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -79,5 +79,40 @@ TEST(History, OrdersHopefulsByWhatNoiseMayHide) {
   EXPECT_EQ(history.winners(4, true)[0]->id, 5);
 }
 
+TEST(History, LetsARefusedLeaderLeadNoMoreNorItsCode) {
+  History history;
+  auto add = [&](int64_t id, double speedup, const std::string& source, const std::string& image) {
+    RunTrial trial;
+    trial.id = id, trial.candidate.source = source, trial.candidate.tier = id == 1 ? "baseline" : "source";
+    trial.verdict = fake_ok(speedup), trial.verdict.image.identity = ImageIdentity::of(image);
+    history.add(trial);
+  };
+  add(1, 1, "original", "a"), add(2, 5, "wrong elsewhere", "b"), add(3, 2, "right", "c");
+  ASSERT_EQ(history.best()->id, 2);
+  history.confirm(2, fake_failure(Outcome::Wrong, "at another size"));
+  EXPECT_EQ(history.best()->id, 3);
+  EXPECT_EQ(history.best_sources(1)[0]->id, 3) << "nothing more is made of it";
+  ASSERT_EQ(history.winners(3, true).size(), 1u);
+  add(4, 5, "the same code in other words", "b");
+  EXPECT_EQ(history.best()->id, 3);
+  EXPECT_EQ(history.refused(), std::vector<int64_t>{2});
+}
+
+TEST(History, RanksWhatWasConfirmedByItsConfirmedFigures) {
+  History history;
+  for (int64_t id = 1; id <= 3; ++id) {
+    RunTrial trial;
+    trial.id = id, trial.candidate.source = std::to_string(id), trial.candidate.tier = id == 1 ? "baseline" : "source";
+    trial.verdict = fake_ok(static_cast<double>(id));
+    history.add(trial);
+  }
+  history.confirm(3, fake_ok(1.5));
+  EXPECT_EQ(history.best()->id, 2) << "3 was lucky when it was screened";
+  EXPECT_EQ(history.winners(2, true).size(), 2u);
+  history.confirm(2, fake_ok(1.0));
+  EXPECT_EQ(history.best()->id, 3);
+  EXPECT_EQ(history.winners(2, true).size(), 1u) << "2 does not gain";
+}
+
 }  // namespace
 }  // namespace kernelift::tuner

@@ -38,6 +38,9 @@ std::vector<OtherSize> sizes_from_json(const Json& from) {
   return sizes;
 }
 
+/// Sizes that are not shown have no text.
+std::string bracketed(const std::string& sizes) { return sizes.empty() ? "" : " (" + sizes + ")"; }
+
 }  // namespace
 
 Json to_json(const OtherSize& size) {
@@ -74,6 +77,7 @@ std::string to_text(const std::vector<OtherSize>& sizes) {
 }
 
 std::string SizesRun::text() const {
+  if (wrong && wrong->size.text().empty()) return "wrong at a size that is not shown";
   if (wrong) return "wrong at " + wrong->size.text() + ": " + wrong->found;
   std::string text;
   if (!right.empty()) text = "right at " + counted(distinct(right).size(), "other size") + " (" + to_text(right) + ")";
@@ -84,7 +88,7 @@ std::string SizesRun::text() const {
   std::map<std::string, std::vector<OtherSize>> reasons;
   for (auto& one : dropped) reasons[one.why].push_back(one.size);
   for (auto& [why, sizes] : reasons)
-    text += "; " + counted(distinct(sizes).size(), "size") + " left out (" + to_text(sizes) + "): " + why;
+    text += "; " + counted(distinct(sizes).size(), "size") + " left out" + bracketed(to_text(sizes)) + ": " + why;
   if (beyond_premise > 0) text += "; " + counted(beyond_premise, "size") + " left out: its premise does not hold there";
   if (!left_out.empty()) text += "; " + left_out;
   return text;

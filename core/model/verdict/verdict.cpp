@@ -200,8 +200,13 @@ std::string Verdict::text() const {
 }
 
 Verdict Verdict::as_told() const {
-  if (!held_out) return *this;
   Verdict told = *this;
+  if (told.sizes_run) {
+    SizesRun& run = *told.sizes_run;
+    run.seed = 0;  // Sizes that are not shown follow from it.
+    if (run.wrong && !run.wrong->shown) run.wrong->size = {}, run.wrong->found.clear();
+  }
+  if (!held_out) return told;
   told.detail = "on a launch that is held out" + (buffer.empty() ? "" : ", in " + buffer);
   told.instance.clear(), told.buffer.clear(), told.expected.clear(), told.got.clear();
   told.index = 0, told.distance = 0;

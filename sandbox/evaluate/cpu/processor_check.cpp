@@ -188,6 +188,18 @@ ProcessorCheck::Said ProcessorCheck::said(const Candidate& candidate, const Comp
   return {std::move(said), field.get()};
 }
 
+std::string ProcessorCheck::why_no_reference(const SizedInstance& sized) {
+  Candidate original;
+  original.source = baseline_.source;
+  SizePlan one;
+  one.launches.push_back(sized);
+  const auto until = Deadline::clock::now() + std::chrono::seconds(static_cast<int>(kProcessorCheckSeconds));
+  const Held held = hold(checks_, until);
+  if (!held) return {};
+  const Verdict said = checked_now(original, baseline_.reply, one, until);
+  return said.sizes_run && !said.sizes_run->dropped.empty() ? said.sizes_run->dropped[0].why : "";
+}
+
 void ProcessorCheck::check_original_ahead(std::optional<Deadline> deadline) {
   std::lock_guard lock(mutex_);
   if (ahead_.valid()) return;

@@ -50,6 +50,9 @@ class ProcessorCheck {
             std::optional<Deadline> deadline);
   /// Checks the original beside other work, so that no finalist's check has to do that first. Once; returns at once.
   void check_original_ahead(std::optional<Deadline> deadline);
+  /// Why the original's result at that size is no reference: check mode shows something there that it does not show at
+  /// the recorded one. Empty: it is, or that is not known.
+  std::string why_no_reference(const SizedInstance& sized);
   /// The evaluation with that: right only if both say nothing else.
   static Evaluation with(Evaluation evaluation, const Said& said);
   /// What field runs say of a candidate; and whether they did before.

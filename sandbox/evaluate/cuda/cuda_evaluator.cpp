@@ -189,6 +189,7 @@ Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> ope
   RunnerStart with;
   with.opened = std::move(opened), with.deadline = options_.deadline;
   with.lengths = [this](const std::vector<LengthQuestion>& all) { return processor_check_->length_bounds(all); };
+  with.why_no_reference = [this](const SizedInstance& sized) { return processor_check_->why_no_reference(sized); };
   KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*runners_, gpu.ordinal, original_, options_.cold, gpu.fatal,
                                                      gpu.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();

@@ -163,7 +163,11 @@ std::string CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candida
       leave_out("there was no time left for it");
       continue;
     }
-    if (!why_no_reference(sized).empty()) continue;
+    if (std::string no_reference = why_no_reference(sized); !no_reference.empty()) {
+      if (!verdict.sizes_run) verdict.sizes_run.emplace();
+      verdict.sizes_run->dropped.push_back({sized.size, std::move(no_reference)});
+      continue;
+    }
     const Found* original = seconds <= kMostSearching ? of_original(sized) : nullptr;
     if (bench_.cut) return {};
     if (!original || !original->why.empty()) {

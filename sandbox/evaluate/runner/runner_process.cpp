@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr uint32_t kOpen = 1, kCalibrate = 2, kEvaluate = 3, kAnswer = 4, kError = 5, kFacts = 6, kTold = 7, kNo = 8,
-                   kQuiet = 9, kGo = 10, kAskLengths = 11, kLengths = 12;
+                   kQuiet = 9, kGo = 10, kAskLengths = 11, kLengths = 12, kAskReference = 13;
 constexpr std::chrono::milliseconds kOpenLimit = 90s, kShortestOpen = 1s;
 constexpr auto kCalibrationLimit = 15min;  // Recorded memory may be many gigabytes.
 constexpr auto kEvaluationSlack = 60s;
@@ -75,6 +75,12 @@ class Server {
         answers.push_back(answer ? std::move(*answer) : LengthAnswer{{}, "the answer is malformed", false});
       }
       return answers;
+    };
+    settings_.why_no_reference = [this](const SizedInstance& sized) {
+      SizePlan one;
+      one.launches.push_back(sized);
+      channel_.send(kAskReference, encoded(one));
+      return channel_.receive().body;
     };
   }
 
@@ -223,19 +229,29 @@ void RunnerProcess::answer_lengths(std::string_view asked) {
   for (auto& answer : answers) worker_.channel().send(kGo, encoded(std::exchange(answer, {})));
 }
 
+void RunnerProcess::answer_reference(std::string_view asked) {
+  const auto plan = decoded_plan(std::string(asked));
+  const bool answers = why_no_reference_ && plan && plan->launches.size() == 1;
+  worker_.channel().send(kGo, answers ? why_no_reference_(plan->launches[0]) : "");
+}
+
 Result<std::string> RunnerProcess::request(uint32_t type, std::string_view body, std::chrono::milliseconds limit,
                                            const std::function<void(const std::string&)>& tell) {
   bool sent = worker_.channel().send(type, body, {}, after(limit));
   Frame frame;
   int quiets = 0;
   while (sent && (frame = worker_.channel().receive(after(limit))) &&
-         (frame.type == kTold || frame.type == kQuiet || frame.type == kAskLengths)) {
+         (frame.type == kTold || frame.type == kQuiet || frame.type == kAskLengths || frame.type == kAskReference)) {
     if (frame.type == kTold) {
       if (tell) tell(frame.body);
       continue;
     }
     if (frame.type == kAskLengths) {
       answer_lengths(frame.body);
+      continue;
+    }
+    if (frame.type == kAskReference) {
+      answer_reference(frame.body);
       continue;
     }
     bool wanted = WireReader(frame.body).number();
@@ -319,7 +335,7 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::start(ForkServer& fork_ser
     if (!process) {
       KERNELIFT_ASSIGN(process, open(fork_server, ordinal, with.quiet, with.deadline));
     }
-    process->lengths_ = with.lengths;
+    process->lengths_ = with.lengths, process->why_no_reference_ = with.why_no_reference;
     auto learned = process->calibrate(original, cold, fatal, with.deadline);
     if (learned.ok()) {
       report = std::move(*learned);

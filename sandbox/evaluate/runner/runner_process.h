@@ -29,6 +29,7 @@ struct RunnerStart {
   std::optional<Deadline> deadline = {};            ///< Of opening the device, and of the calibration.
   std::function<void(bool)> quiet = {};             ///< RunnerSettings::quiet, called in the requesting process.
   AskLengths lengths = {};                          ///< RunnerSettings::lengths, the same.
+  AskReference why_no_reference = {};               ///< RunnerSettings::why_no_reference, the same.
 };
 
 class RunnerProcess {
@@ -76,11 +77,13 @@ class RunnerProcess {
       : worker_(std::move(worker)), quiet_(std::move(quiet)) {}
   /// Sends the runner what it waits for.
   void answer_lengths(std::string_view asked);
+  void answer_reference(std::string_view asked);
   Result<std::string> request(uint32_t type, std::string_view body, std::chrono::milliseconds limit,
                               const std::function<void(const std::string&)>& tell = {});
   Worker worker_;
   std::function<void(bool)> quiet_;
   AskLengths lengths_;
+  AskReference why_no_reference_;
   DeviceFacts facts_;
   std::vector<std::string> notes_;
   std::optional<CrossCheck> cross_check_;

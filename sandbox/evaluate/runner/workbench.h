@@ -40,6 +40,8 @@ struct RunnerSettings {
   /// Asks a runner of the CPU device for error bounds of the original's sums; null: none is asked. Not needed on a
   /// processor.
   AskLengths lengths = {};
+  /// The same runner is asked where a finalist's result differs at a size that was not recorded; null: it is not.
+  AskReference why_no_reference = {};
   bool keep_quiet = false;  ///< The runner's process requests `quiet`; not needed on a GPU.
   /// Experiments on the original that ended an earlier process and are not repeated: "poison 0 2", "poison unchanged
   /// in", "perturb 1 jitter", "application", "sums", "size n = 1", "cross-check".

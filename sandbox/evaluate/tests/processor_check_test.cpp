@@ -106,7 +106,18 @@ TEST_F(ProcessorCheckTest, NamesRacesAtSizesThatWereNotRecorded) {
   const Verdict said = check_->said(candidate, own, sizes, {}).check;
   EXPECT_EQ(said.outcome, Outcome::Unstable) << "what was said of the recorded sizes does not suffice: " << said.text();
   ASSERT_TRUE(said.sizes_run && said.sizes_run->wrong);
-  EXPECT_THAT(said.sizes_run->wrong->detail, HasSubstr("count[0]"));
+  EXPECT_THAT(said.sizes_run->wrong->found, HasSubstr("count[0]"));
+}
+
+TEST_F(ProcessorCheckTest, SaysWhereTheOriginalIsNoReference) {
+  fixture_.set_source(scale_with("if (n == 999 && threadIdx.x == 0) count = i;"));
+  start();
+  SizedInstance sized;
+  sized.size.instance = fixture_.mep.instances[0].id, sized.values = {{2, 999}};
+  sized.geometry = fixture_.mep.instances[0].geometry;
+  EXPECT_EQ(check_->why_no_reference(sized), "the original races there");
+  sized.values = {{2, 998}}, sized.size.values = {{"n", 998}};
+  EXPECT_EQ(check_->why_no_reference(sized), "");
 }
 
 TEST_F(ProcessorCheckTest, NamesAccessesBesideBuffersAndBesideModuleVariables) {

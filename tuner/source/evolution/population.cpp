@@ -69,6 +69,10 @@ Population::Placed Population::add(const RunTrial& trial, std::optional<Family> 
   return Placed::Elite;
 }
 
+void Population::withdraw(int64_t id) {
+  for (auto& island : islands_) std::erase_if(island, [&](auto& place) { return place.second.id == id; });
+}
+
 size_t Population::elites() const {
   size_t count = 0;
   for (auto& island : islands_) count += island.size();

@@ -34,6 +34,8 @@ class Population {
   /// Trials come in the order of their numbers; one that was added before is ignored. The original founds every island.
   /// `told`: the family of the idea that it carries out, where that is known.
   Placed add(const RunTrial& trial, std::optional<Family> told = {});
+  /// It was refused when confirmed: no idea starts from it any more.
+  void withdraw(int64_t id);
 
   const Island& island(Family family) const { return islands_[static_cast<size_t>(family)]; }
   size_t elites() const;

@@ -97,15 +97,14 @@ void LlmProposer::count(const Talk& talk, const AnsweredCall& answered) {
 void LlmProposer::follow(const History& history) {
   const bool first = followed_ == 0;
   if (first) board_.reopen_unjudged(history);
-  if (followed_ == history.size() && !first) return;
   for (auto trial = history.begin() + static_cast<std::ptrdiff_t>(followed_); trial != history.end(); ++trial) {
     const Hypothesis* card = nullptr;
     if (by_model(trial->candidate)) card = board_.find(log_.card_of(trial->candidate.key().hex()));
     codes_.insert(code_of(*trial));
     population_.add(*trial, card ? std::optional(card->family) : std::nullopt);
   }
-  followed_ = history.size();
-  tell_findings(history, !first);
+  for (; withdrawn_ < history.refused().size(); ++withdrawn_) population_.withdraw(history.refused()[withdrawn_]);
+  if (std::exchange(followed_, history.size()) != history.size() || first) tell_findings(history, !first);
 }
 
 void LlmProposer::tell_findings(const History& history, bool aloud) {

@@ -149,6 +149,7 @@ class LlmProposer : public Proposer {
   Clock::time_point keep_findings_at_{};                ///< Not before this.
   std::map<std::string, size_t> held_;                  ///< How many hypotheses were tested, by what came of them.
   size_t followed_ = 0;                                 ///< Trials of the history that the population has.
+  size_t withdrawn_ = 0;                                ///< Of those, the refused ones that it had to give up.
   std::set<Hash> codes_;                                ///< code_of() these.
   bool nothing_else_ = false;                           ///< The search has nothing else to try.
   std::map<int64_t, Talk> talking_;                     ///< By the number of the call that is under way.

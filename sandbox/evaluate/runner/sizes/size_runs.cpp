@@ -17,6 +17,11 @@ constexpr const char* kSizeExperiment = "size ";
 /// Of all instances: what ends the original's process on one would end it on another.
 std::string experiment(const SizedInstance& sized) { return kSizeExperiment + sized.size.text(); }
 
+/// As a verdict may name it: proposers read what is dropped, too.
+OtherSize named(const SizedInstance& sized) {
+  return sized.shown ? sized.size : OtherSize{sized.size.instance, {}, {}};
+}
+
 }  // namespace
 
 double SizeRuns::most_seconds(double check) {
@@ -131,7 +136,7 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     }
     const std::string name = experiment(sized);
     if (bench_.settings.fatal.contains(name)) {
-      run.dropped.push_back({sized.size, "the original fails there"});
+      run.dropped.push_back({named(sized), "the original fails there"});
       continue;
     }
     auto [at, added] = known_.try_emplace(Key{sized.instance, sized.size});
@@ -154,7 +159,7 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       if (bench_.cut) return false;
     }
     if (!known.why_not.empty()) {
-      run.dropped.push_back({sized.size, known.why_not});
+      run.dropped.push_back({named(sized), known.why_not});
       continue;
     }
     begin = Deadline::clock::now();
@@ -170,9 +175,17 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     if (!failure) failure = judged.failure;
     if (judged.failure && judged.failure->outcome == Outcome::Crashed && fails_alike(sized, known)) {
       known.why_not = "the original fails there";
-      run.dropped.push_back({sized.size, known.why_not});
+      run.dropped.push_back({named(sized), known.why_not});
       bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
       continue;
+    }
+    if ((failure || judged.first) && bench_.usable && bench_.settings.why_no_reference) {
+      known.why_not = bench_.settings.why_no_reference(sized);
+      if (!known.why_not.empty()) {
+        run.dropped.push_back({named(sized), known.why_not});
+        bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
+        continue;
+      }
     }
     if (failure || judged.first) {
       tell(sized, known, judged, failure, verdict);

@@ -2,6 +2,7 @@
 // geometry that the application gives it for them. Made by sandbox/evaluate/size_plan.h, run by size_runs.h.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,5 +35,9 @@ struct SizePlan {
   uint64_t beyond_premise = 0;  ///< Sizes that are left out, as in SizesRun.
   std::string left_out;         ///< As in SizesRun.
 };
+
+/// Asks why the original's result at that size is no reference for another text (it races there); empty: nothing is
+/// known against it.
+using AskReference = std::function<std::string(const SizedInstance&)>;
 
 }  // namespace kernelift::sandbox

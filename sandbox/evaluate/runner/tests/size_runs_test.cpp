@@ -31,6 +31,12 @@ Result<std::unique_ptr<Device>> fake_device(int) {
     if (call.n == 1) return FakeRun{1e-6, DeviceFault::Crashed, "reads behind in", {}, true};
     return call.run(), FakeRun{50e-6};
   });
+  images["wrong at one"] = images["original"];
+  images["wrong at one"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
+    call.run();
+    if (call.n == 1) call.out[0] += 1;
+    return FakeRun{50e-6};
+  });
   images["ends at one"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
     if (call.n == 1) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
     return call.run(), FakeRun{100e-6};
@@ -54,7 +60,12 @@ struct Rig {
   void start() {
     RunnableCode code;
     code.image = original;
-    auto started = RunnerProcess::start(*fork_server, 0, {code}, false, fatal, report);
+    RunnerStart with;
+    with.why_no_reference = [this](const SizedInstance& sized) {
+      ++asked;
+      return sized.size.values == Bindings{{"n", 1}} ? no_reference_at_one : "";
+    };
+    auto started = RunnerProcess::start(*fork_server, 0, {code}, false, fatal, report, std::move(with));
     ASSERT_TRUE(started.ok()) << started.error().message;
     process = std::move(*started);
   }
@@ -74,6 +85,8 @@ struct Rig {
   std::unique_ptr<RunnerProcess> process;
   std::set<std::string> fatal;
   BaselineReport report;
+  std::string no_reference_at_one;
+  int asked = 0;
 };
 
 TEST(SizeRuns, ASizeThatEndsTheOriginalsProcessIsTriedOnceAndDropped) {
@@ -107,6 +120,19 @@ TEST(SizeRuns, ACandidateThatFailsWhereTheOriginalThenDoesIsNotToBlame) {
   EXPECT_THAT(verdict.sizes_run->text(), HasSubstr("1 size left out (n = 1): the original fails there"));
   Rig never("original");
   EXPECT_EQ(never.judge("crashes at one").outcome, Outcome::Crashed);
+}
+
+TEST(SizeRuns, ACandidateIsNotWrongWhereTheOriginalIsNoReference) {
+  Rig rig("original");
+  EXPECT_EQ(rig.judge("wrong at one").outcome, Outcome::Wrong);
+  EXPECT_EQ(rig.asked, 1) << "only where results differ";
+  rig.no_reference_at_one = "the original races there";
+  Verdict verdict = rig.judge("wrong at one");
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_THAT(verdict.sizes_run->text(), HasSubstr("1 size left out (n = 1): the original races there"));
+  const int asked = rig.asked;
+  EXPECT_TRUE(rig.judge("wrong at one").ok());
+  EXPECT_EQ(rig.asked, asked) << "it is known now";
 }
 
 TEST(SizeRuns, ACandidateThatFailsAtASizeIsSaidToFailThere) {
