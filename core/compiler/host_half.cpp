@@ -209,6 +209,8 @@ std::vector<std::string> arguments_of(const HostUnit& unit, HeaderSet headers) {
       arguments.insert(arguments.end(), {"-idirafter", (*toolkit / "include").string()});
     else arguments.insert(arguments.end(), {"-idirafter", lean_headers().string()});
   }
+  // In C, the C library's headers would then use types that GCC has and clang has not.
+  if (!unit.gcc.empty() && unit.language != Language::C) arguments.push_back("-fgnuc-version=" + unit.gcc);
   for (auto& flag : command.host_flags) {
     if (flag.starts_with("-fopenmp")) arguments.push_back("-fopenmp=libgomp");
     else if (matters(flag)) arguments.push_back(flag);
@@ -293,6 +295,44 @@ void add_identifiers(llvm::StringRef text, const clang::LangOptions& language, s
   } while (token.isNot(clang::tok::eof));
 }
 
+/// Notes the headers that are not found.
+class Missing : public clang::PPCallbacks {
+ public:
+  explicit Missing(std::set<std::string>& names) : names_(names) {}
+  bool FileNotFound(llvm::StringRef name) override {
+    names_.insert(name.str());
+    return true;  // A header that is missing ends the reading of nothing else: what can be read is.
+  }
+
+ private:
+  std::set<std::string>& names_;
+};
+
+class Reading : public Watched<clang::PreprocessOnlyAction> {
+ public:
+  Reading(const GivenFiles& given, HostText& text, bool identifiers)
+      : Watched(given, text.read), text_(text), identifiers_(identifiers) {}
+
+ protected:
+  void ExecuteAction() override {
+    auto& compiler = getCompilerInstance();
+    compiler.getPreprocessor().addPPCallbacks(std::make_unique<Missing>(text_.missing));
+    Watched::ExecuteAction();
+    auto& sources = compiler.getSourceManager();
+    for (unsigned i = 0; identifiers_ && i < sources.local_sloc_entry_size(); ++i) {
+      auto& entry = sources.getLocalSLocEntry(i);
+      if (!entry.isFile()) continue;
+      if (auto buffer = entry.getFile().getContentCache().getBufferIfLoaded())
+        add_identifiers(buffer->getBuffer(), compiler.getLangOpts(), text_.identifiers);
+    }
+    for (auto& macro : compiler.getPreprocessor().macros()) text_.identifiers.insert(macro.first->getName().str());
+  }
+
+ private:
+  HostText& text_;
+  bool identifiers_;
+};
+
 HeaderSet other(HeaderSet set) { return set == HeaderSet::Lean ? HeaderSet::Toolkit : HeaderSet::Lean; }
 
 }  // namespace
@@ -305,38 +345,20 @@ Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& u
   return again.ok() ? std::move(again) : std::move(half);
 }
 
-Result<HostText> read_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers) {
+HostText readable_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers) {
   HostText text;
-  KERNELIFT_TRY(
+  auto ran =
       run(unit, unit.headers, files, identifiers, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
-        class Reading : public Watched<clang::PreprocessOnlyAction> {
-         public:
-          Reading(const GivenFiles& given, HostText& text, bool identifiers)
-              : Watched(given, text.read), text_(text), identifiers_(identifiers) {}
-
-         protected:
-          void ExecuteAction() override {
-            // A header that is missing ends the reading of nothing else: what can be read is.
-            getCompilerInstance().getPreprocessor().SetSuppressIncludeNotFoundError(true);
-            Watched::ExecuteAction();
-            auto& compiler = getCompilerInstance();
-            auto& sources = compiler.getSourceManager();
-            for (unsigned i = 0; identifiers_ && i < sources.local_sloc_entry_size(); ++i) {
-              auto& entry = sources.getLocalSLocEntry(i);
-              if (!entry.isFile()) continue;
-              if (auto buffer = entry.getFile().getContentCache().getBufferIfLoaded())
-                add_identifiers(buffer->getBuffer(), compiler.getLangOpts(), text_.identifiers);
-            }
-            for (auto& macro : compiler.getPreprocessor().macros())
-              text_.identifiers.insert(macro.first->getName().str());
-          }
-
-         private:
-          HostText& text_;
-          bool identifiers_;
-        } action(given, text, identifiers);
+        Reading action(given, text, identifiers);
         return compiler.ExecuteAction(action);
-      }));
+      });
+  if (!ran.ok()) text.failure = std::move(ran).error();
+  return text;
+}
+
+Result<HostText> read_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers) {
+  HostText text = readable_host_text(unit, files, identifiers);
+  if (text.failure) return std::move(*text.failure);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct HostUnit {
   CompilerCommand command;
   SourceInput::Language language = SourceInput::Language::Cuda;
   HeaderSet headers = HeaderSet::Lean;  ///< The headers to try first.
+  std::string gcc = {};                 ///< The version of GCC that __GNUC__ shows; empty: clang's, 4.2.1.
 };
 
 /// A line after which the numbers of lines go on as in the original.
@@ -55,7 +57,12 @@ Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& u
 struct HostText {
   std::set<std::filesystem::path> read;  ///< The given files that it read.
   std::set<std::string> identifiers;     ///< Of the text of all files, in skipped code too; if asked for.
+  std::set<std::string> missing;         ///< Headers that it did not find, as #include spells them.
+  std::optional<Error> failure;          ///< Why there may be more that it would have read.
 };
+/// As much of it as can be read.
+HostText readable_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers);
+/// All of it but headers that are missing.
 Result<HostText> read_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers);
 
 }  // namespace kernelift

@@ -71,6 +71,7 @@ class Proving {
       std::string file = touched.unread.empty() ? q_.patch.changes[0].name : touched.unread[0];
       KERNELIFT_TRY(unproven(file, "no compile command is known that reads it; run `kernelift scan` again"));
     }
+    for (auto& one : touched.unknown) KERNELIFT_TRY(unproven(one.name, "whether it reads the patch: " + one.why));
     for (auto& unit : touched.units) KERNELIFT_TRY(prove(unit));
     if (!permitted_.empty()) {
       std::string names;

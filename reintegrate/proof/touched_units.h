@@ -14,9 +14,15 @@ struct TouchedUnits {
   std::vector<HostUnit> units;
   /// Files of the patch that no known compile reads: nothing could be compared for them.
   std::vector<std::string> unread;
+  /// What may read a file of the patch, and cannot be compared: a compile, or the compile database; and why.
+  struct Unknown {
+    std::string name, why;
+  };
+  std::vector<Unknown> unknown;
 };
 
-/// The scan's units and the plain sources of its compile database; without a scan only the MEP's own unit.
+/// Of the scan's units and the plain sources of its compile database; without a scan of the MEP's own unit. A unit that
+/// the preprocessor cannot read to its end is touched unless it is known that it reads nothing of the patch.
 TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePatch& patch);
 
 }  // namespace kernelift::reintegrate

@@ -749,6 +749,82 @@ TEST_F(HostProofTest, EveryUnitThatIncludesAPatchedHeaderIsCompared) {
   EXPECT_HAS(verdict(), "src/two.cpp, 'two()'");
 }
 
+/// A patch of a header, and a plain unit whose preprocessing may fail.
+class UnreadUnitTest : public HostProofTest {
+ protected:
+  void SetUp() override {
+    HostProofTest::SetUp();
+    write("src/kernel.h",
+          "#pragma once\nconstexpr int kWidth = 4;\n__global__ void wide(float* a) {\n  a[0] = 1;\n}\n");
+    write("src/one.cu", "#include \"kernel.h\"\nvoid one(float* a) { wide<<<1, 1>>>(a); }\n");
+    request.scan->units = {unit("src/one.cu")};
+    plain("g++ -c src/two.cpp", "int two() { return 4; }\n");
+    slice_lines("src/kernel.h", 2, 5);
+    candidate("kWidth = 4", "kWidth = 5");
+  }
+  void plain(const std::string& command, const std::string& text) {
+    write("src/two.cpp", text);
+    write("build.json", "[{\"directory\": \"" + root.string() + "\", \"file\": \"src/two.cpp\", \"command\": \"" +
+                            command + "\"}]\n");
+    request.scan->database = (root / "build.json").string();
+  }
+  static std::string including(const std::string& before) {
+    return before + "#define __global__ static inline\n#include \"kernel.h\"\nint two() { return kWidth; }\n";
+  }
+};
+
+TEST_F(UnreadUnitTest, AUnitThatCannotBePreprocessedIsNotTakenToReadNothing) {
+  EXPECT_PROVEN(verdict());
+  plain("g++ -c src/two.cpp", including("#ifndef NEVER_DEFINED\n#error not configured\n#endif\n"));
+  EXPECT_HAS(verdict(), "cannot be proven for src/two.cpp");
+  EXPECT_HAS(verdict(), "not configured");
+  plain("g++ -c src/two.cpp", "#ifndef NEVER_DEFINED\n#error no\n#else\n#include \"kernel.h\"\n#endif\n");
+  EXPECT_HAS(verdict(), "cannot be proven for src/two.cpp") << "what it would read is not known";
+  request.host.allow_unproven = true;
+  EXPECT_PROVEN(verdict());
+  EXPECT_HAS(proof_->notes.at(0), "Not proven for src/two.cpp");
+}
+
+TEST_F(UnreadUnitTest, AUnitThatAsksForARecentGccIsComparedUnlessClangCompilesIt) {
+  const std::string asking = including("#if __GNUC__ < 9\n#error too old\n#endif\n");
+  plain("g++ -c src/two.cpp", asking);
+  EXPECT_HAS(verdict(), "src/two.cpp, 'two()'");
+  plain("clang++ -c src/two.cpp", asking);
+  EXPECT_HAS(verdict(), "too old");
+}
+
+TEST_F(UnreadUnitTest, AMissingHeaderOfTheApplicationMayReadThePatch) {
+  plain("g++ -c src/two.cpp", "#include <no_header_of_the_application.h>\nint two() { return 4; }\n");
+  EXPECT_PROVEN(verdict());
+  write("generated/all.h", "#include \"../src/kernel.h\"\n");
+  plain("g++ -c src/two.cpp", "#include \"all.h\"\nint two() { return 4; }\n");
+  EXPECT_HAS(verdict(), "cannot be proven for src/two.cpp");
+}
+
+TEST_F(UnreadUnitTest, AnUnreadableCommandOrDatabaseIsUnproven) {
+  plain("g++ @gone.rsp -c src/two.cpp", including(""));
+  EXPECT_HAS(verdict(), "cannot be proven for src/two.cpp: whether it reads the patch");
+  EXPECT_HAS(verdict(), "gone.rsp");
+  write("build.json", "[{");
+  EXPECT_HAS(verdict(), "build.json");
+  std::filesystem::remove(root / "build.json");
+  EXPECT_HAS(verdict(), "build.json");
+}
+
+TEST_F(HostProofTest, NoConstantOfASwitchOfTheHostIsChanged) {
+  const std::string text =
+      "constexpr int kMode = 2;\n__global__ void k() {}\n"
+      "int chosen(int n) { switch (n) { case kMode: return 1; case 7: return 2; } return 0; }\n";
+  write("src/app.cu", text);
+  std::string after = text;
+  after.replace(after.find("kMode = 2"), 9, "kMode = 3");
+  SourcePatch patch;
+  patch.changes = {{root / "src/app.cu", "src/app.cu", text, after, false, text, text}};
+  auto proof = prove_host_half({request.mep, &*request.scan, patch, request.host});
+  ASSERT_FALSE(proof.ok());
+  EXPECT_HAS(proof.error().message, "chosen(int)");
+}
+
 TEST_F(HostProofTest, ProvesPatchesOfAnApplicationOfManyUnits) {
   namespace fs = std::filesystem;
   fs::copy(fs::path(KERNELIFT_SOURCE_DIR) / "examples/heat", root / "heat", fs::copy_options::recursive);
