@@ -212,7 +212,8 @@ class Apply {
     say("running the repository's hooks (" + hooks + ") on the patch");
     Status passed = git_.try_hooks([&](auto& one) { return commit_message(one); }, journal_->folder());
     KERNELIFT_ASSIGN(auto changed, journal_->write_patched_again());
-    if (InterruptGuard::interrupted()) return stopped();
+    if (InterruptGuard::interrupted())
+      return passed.ok() ? stopped() : std::optional(Stop{ApplyOutcome::Interrupted, passed.error().message});
     std::string why = passed.ok() ? "" : passed.error().message;
     if (passed.ok() && !changed.empty())
       why = "the repository's hooks (" + hooks + ") change the patched file; what they made of it is in " + changed[0];

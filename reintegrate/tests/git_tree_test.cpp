@@ -1,6 +1,11 @@
 // git: what is refused, and that a commit holds the patch and no other change.
 #include "reintegrate/tree/git_trees.h"
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
 #include "reintegrate/interruption.h"
 #include "reintegrate/tests/application.h"
 
@@ -248,6 +253,37 @@ TEST_F(Hooks, MayChangeTheMessageAndNotThePatch) {
   EXPECT_EQ(shell("git log -1 --format=%B " + *made), "Tune\nChange-Id: I1\n\n");
   hook("pre-commit", "echo '// formatted' >> src/k.cu; git add src/k.cu");
   EXPECT_NE(refusal_by_hooks().find("change what is committed: src/k.cu"), std::string::npos) << refusal_by_hooks();
+}
+
+/// What is said if the user interrupts the hook as soon as it has made the file `begun`.
+class InterruptedHooks : public Hooks {
+ protected:
+  std::string interrupted() {
+    shell("echo unsaved >> build.sh");
+    InterruptGuard guard;
+    std::thread user([&] {
+      while (!std::filesystem::exists(root / "begun")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      kill(getpid(), SIGTERM);
+    });
+    auto made = commit();
+    user.join();
+    return made.ok() ? "" : made.error().message;
+  }
+};
+
+TEST_F(InterruptedHooks, PutBackWhatTheyHadPutAside) {
+  hook("pre-commit",
+       "cp build.sh .git/aside; git checkout -- build.sh\n"
+       "trap 'sleep 0.3; cp .git/aside build.sh; exit 1' INT TERM\n"
+       "touch begun; sleep 1000 & wait; exit 1");
+  EXPECT_EQ(interrupted(), "interrupted by the user");
+  EXPECT_NE(read("build.sh").find("unsaved"), std::string::npos);
+}
+
+TEST_F(InterruptedHooks, AreSaidToHaveLostWhatTheyDoNotPutBack) {
+  hook("pre-commit", "git checkout -- build.sh; touch begun; sleep 1000; exit 1");
+  const std::string said = interrupted();
+  EXPECT_NE(said.find("these files changed, which are not the patch's: build.sh"), std::string::npos) << said;
 }
 
 TEST_F(Hooks, ThatNeverEndAreStopped) {

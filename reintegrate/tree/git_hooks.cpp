@@ -1,4 +1,6 @@
-// Hooks are programs of the user's: they end with this process, like the application's own commands.
+// Hooks are programs of the user's: they end with this process, like the application's own commands. An interruption is
+// handed on to them and not enforced at once, because a framework that has put the user's unstaged changes aside
+// (`git checkout -- .`) needs a moment to put them back.
 #include "reintegrate/tree/git_hooks.h"
 
 #include <unistd.h>
@@ -34,8 +36,8 @@ Status GitHooks::run(const fs::path& index, const fs::path& message) const {
     std::vector<std::string> words{(folder_ / name).string()};
     if (name != "pre-commit") words.push_back(message.string());
     if (name == "prepare-commit-msg") words.emplace_back("message");
-    KERNELIFT_ASSIGN(ProcessOutcome ran, run_interruptibly(words, options, Ending::Killed));
-    if (InterruptGuard::interrupted()) return Error{"interrupted", Exit::Interrupted};
+    KERNELIFT_ASSIGN(ProcessOutcome ran, run_interruptibly(words, options, Ending::HandedOn));
+    if (InterruptGuard::interrupted()) return Error{"interrupted by the user", Exit::Interrupted};
     if (ran.ok()) continue;
     std::string said = last_lines(ran.out + ran.err);
     return answer_is_no("the repository's " + name + " hook does not let the patch pass: it " + ran.describe() +

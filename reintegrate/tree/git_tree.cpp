@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/process.h"
 
 namespace fs = std::filesystem;
@@ -40,6 +44,43 @@ Result<std::string> ask(const fs::path& folder, const GitWords& words, const fs:
   if (outcome.ok()) return outcome.out;
   return environment_error("git " + words[0] + " failed in " + folder.string() + ": " + trimmed(outcome.err));
 }
+
+/// The user's uncommitted work, of which there is no second copy: the tracked files that differ from HEAD, and their
+/// contents. Nothing for the content of one that cannot be read.
+class UncommittedWork {
+ public:
+  /// Leaves out `files`, which are the patch's.
+  UncommittedWork(fs::path top, const std::vector<fs::path>& files) : top_(std::move(top)), files_(files) {
+    for (auto& name : names()) before_.emplace(name, content(name));
+  }
+  /// Names of the files that have another content than before.
+  std::string changed() const {
+    std::string text;
+    std::set<std::string> all = names();
+    for (auto& [name, hash] : before_) all.insert(name);
+    for (auto& name : all) {
+      auto known = before_.find(name);
+      if (known == before_.end() || known->second != content(name)) text += (text.empty() ? "" : ", ") + name;
+    }
+    return text;
+  }
+
+ private:
+  std::set<std::string> names() const {
+    std::set<std::string> all;
+    for (auto& name : GitTree::changed_files(top_))
+      if (std::ranges::find(files_, top_ / name) == files_.end()) all.insert(name);
+    return all;
+  }
+  std::optional<Hash> content(const std::string& name) const {
+    auto text = read_text(top_ / name);
+    return text.ok() ? std::optional(hash_text(*text)) : std::nullopt;
+  }
+
+  const fs::path top_;
+  const std::vector<fs::path>& files_;
+  std::map<std::string, std::optional<Hash>> before_;
+};
 
 /// Checks the permission bits as well as access(), because access() always succeeds for root.
 bool is_read_only(const fs::path& folder) {
@@ -216,7 +257,15 @@ Status GitTree::try_hooks(const std::vector<fs::path>& files, const std::string&
   fs::path index = scratch / "index", text = scratch / "message";
   KERNELIFT_TRY(write_atomically(text, message));
   KERNELIFT_ASSIGN(std::string tree, stage("HEAD", files, index));
-  KERNELIFT_TRY(hooks.run(index, text));
+  const UncommittedWork work(top_, files);
+  if (Status passed = hooks.run(index, text); !passed.ok()) {
+    Error error = std::move(passed).error();
+    if (const std::string changed = work.changed(); !changed.empty())
+      error.message += "; while the hooks (" + hooks.names() +
+                       ") ran, these files changed, which are not the patch's: " + changed + " (in " + top_.string() +
+                       ")";
+    return error;
+  }
   // A hook may add its own changes to the commit. What was not built, checked and timed is not committed as such.
   KERNELIFT_ASSIGN(std::string then, ask(top_, {"write-tree"}, index));
   if (trimmed(then) == tree) return done();
