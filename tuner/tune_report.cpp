@@ -37,7 +37,7 @@ std::string lost_finalists(const History& history) {
   for (auto& trial : history) {
     if (!trial.confirmed) continue;
     if (trial.confirmed->ok()) ++slower;
-    else if (++refused == 1) first = "#" + std::to_string(trial.id) + ": " + trial.confirmed->text();
+    else if (++refused == 1) first = "#" + std::to_string(trial.id) + ": " + trial.confirmed->as_told().text();
   }
   std::string text;
   auto add = [&](size_t count, const std::string& what) {

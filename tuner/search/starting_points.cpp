@@ -62,15 +62,27 @@ Result<Point> point_of(const Space& space, const Json& configuration) {
   return point;
 }
 
+/// The object with the configurations, among words that may have braces of their own. Looked for from its name
+/// backwards.
+Json object_in(const std::string& answer) {
+  const size_t name = answer.find("\"configurations\"");
+  const size_t begin = name == answer.npos ? name : answer.rfind('{', name);
+  if (begin == answer.npos) return {};
+  // The shortest text from there on that is an object: what follows may have braces, too.
+  for (size_t end = answer.find('}', begin); end != answer.npos; end = answer.find('}', end + 1)) {
+    const auto braces = std::string_view(answer).substr(begin, end + 1 - begin);
+    if (std::ranges::count(braces, '{') > std::ranges::count(braces, '}')) continue;
+    return Json::parse(braces, nullptr, false);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<StartingPoints> StartingPoints::read(const Space& space, const std::string& answer) {
   if (answer.size() > kLongestAnswer)
     return usage_error("the answer is longer than " + std::to_string(kLongestAnswer >> 10) + " KiB");
-  const size_t begin = answer.find('{'), end = answer.rfind('}');
-  const Json read = begin == answer.npos || end == answer.npos || end < begin
-                        ? Json()
-                        : Json::parse(answer.substr(begin, end + 1 - begin), nullptr, false);
+  const Json read = object_in(answer);
   auto list = read.is_object() ? read.find("configurations") : read.end();
   if (!read.is_object() || list == read.end() || !list->is_array())
     return usage_error("the answer has no JSON object with a list 'configurations'");

@@ -197,6 +197,8 @@ class Fitting {
     if (declared_.launch.empty()) return done();
     for (auto& instance : mep_.instances) {
       auto made = candidate_.launches[0].evaluate(instance.geometry, with_arguments(mep_, instance, candidate_.values));
+      // What is held out stays so: its sizes are in the message.
+      if (!made.ok() && instance.held_out) return usage_error("for a launch that is held out it gives no launch");
       if (!made.ok()) return usage_error("for launch " + instance.id + ": " + made.error().message);
     }
     return done();
@@ -252,6 +254,10 @@ Result<Candidate> candidate_of_template(const Mep& mep, const std::string& origi
   for (auto& instance : mep.instances) {
     if (!unchanged) break;
     auto made = candidate.launches[0].evaluate(instance.geometry, with_arguments(mep, instance, candidate.values));
+    if (made.ok() && *made != instance.geometry && instance.held_out)
+      return usage_error(
+          "for a launch that is held out the declared launch is another than was recorded for this same text; at its "
+          "own values it must give what was recorded");
     if (made.ok() && *made != instance.geometry)
       return usage_error("for launch " + instance.id + ": the declared launch is " + made->text() + ", and " +
                          instance.geometry.text() +

@@ -143,6 +143,8 @@ class CudaEvaluator : public Evaluator {
   void label(const EvaluationJob& job, Verdict& verdict) const;
 
   std::optional<Evaluation> confirm_until(const Candidate& candidate, std::optional<Deadline> deadline);
+  /// A fresh process for finalists, which measures the original anew, if the deadline leaves time for that.
+  void refresh(Gpu& gpu, std::optional<Deadline> deadline);
   /// The finalist as a patch of the source gives it to the application, and as embedding our image of it would.
   std::optional<Evaluation> confirm_patch(Gpu& gpu, EvaluationJob& job, const Inquiry& inquiry);
   /// One whose recipe the application's compiler does not have.

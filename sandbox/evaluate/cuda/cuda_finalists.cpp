@@ -60,6 +60,16 @@ std::optional<Evaluation> CudaEvaluator::confirm_embedded(Gpu& gpu, EvaluationJo
   return answer;
 }
 
+void CudaEvaluator::refresh(Gpu& gpu, std::optional<Deadline> deadline) {
+  if (gpu.ready()) return;
+  const bool usable = gpu.alive() && gpu.report.judges();
+  // If measuring the original would use up the finalist's time, the existing calibration is kept.
+  const double left = deadline ? std::chrono::duration<double>(*deadline - Deadline::clock::now()).count() : 0;
+  if (usable && deadline && left < calibration_seconds_ + perturbing_seconds_ + expected_seconds_ / 2) return;
+  (void)start_process(gpu);  // judge() tries again, and says what is wrong.
+  gpu.fresh = true;
+}
+
 std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidate, std::optional<Deadline> deadline) {
   bool patch = candidate.recipe.of_application();
   laps_ = {};
@@ -83,8 +93,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
       });
   Gpu& gpu = *gpus_[0];
   std::lock_guard one_at_a_time(gpu.busy);
-  if (!gpu.ready()) (void)start_process(gpu);  // judge() tries again, and says what is wrong.
-  gpu.fresh = true;
+  refresh(gpu, deadline);
   laps_.end("measuring the original");
   begin +=
       Deadline::clock::now() - built;  // A process's start is counted apart: whether it is needed is not known before.

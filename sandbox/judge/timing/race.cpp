@@ -35,6 +35,11 @@ void Race::add(const std::vector<double>& baseline, const std::vector<double>& c
   const bool settled =
       enough && speedup_.low > rules_.smallest_gain && speedup_.relative_width() < rules_.settled_width;
   const bool clear = rules_.clear > 0 && speedup_.low > rules_.clear * rules_.smallest_gain;
+  // Few pairs decide that there is a gain, and hardly how large it is at least: resampling two of them puts the lower
+  // end above the truth once in four.
+  if (clear && !enough)
+    speedup_.low =
+        std::max(rules_.clear * rules_.smallest_gain, std::min(speedup_.low, low_of_few(baseline_, candidate_)));
   if (hopeless) stop_ = Stop::CannotWin;
   else if (looks && below * speedup_.high < rules_.smallest_gain) stop_ = Stop::CannotWin;
   else if (looks && (settled || clear)) stop_ = Stop::Settled;

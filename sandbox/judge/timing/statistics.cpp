@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace kernelift::sandbox {
 namespace {
@@ -67,6 +68,23 @@ Ratio paired_ratio(std::span<const double> a, std::span<const double> b, uint64_
   ratio.low = std::min(ratio.value, ratios[static_cast<size_t>(kTail * (ratios.size() - 1))]);
   ratio.high = std::max(ratio.value, ratios[static_cast<size_t>((1 - kTail) * (ratios.size() - 1))]);
   return ratio;
+}
+
+double low_of_few(std::span<const double> a, std::span<const double> b) {
+  // Quantiles of Student's t for a tail of 2.5 %, by pairs.
+  constexpr double kQuantiles[] = {0, 0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365};
+  const size_t count = std::min({a.size(), b.size(), std::size(kQuantiles) - 1});
+  if (count < 2) return 0;
+  std::vector<double> logs;
+  for (size_t i = 0; i < count; ++i) {
+    if (a[i] <= 0 || b[i] <= 0) return 0;
+    logs.push_back(std::log(a[i] / b[i]));
+  }
+  const auto pairs = static_cast<double>(count);
+  const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / pairs;
+  double squares = 0;
+  for (double one : logs) squares += (one - mean) * (one - mean);
+  return std::exp(mean - kQuantiles[count] * std::sqrt(squares / (pairs - 1) / pairs));
 }
 
 }  // namespace kernelift::sandbox

@@ -80,6 +80,14 @@ std::optional<double> leading_number(const std::string& text, std::string* rest 
 }
 
 /// "registers 40 -> 32", "occupancy: 0.5 to 0.75", "code_bytes down".
+/// "50 %" of a figure that is a share is 0.5: it is measured so, and told in per cent elsewhere.
+std::optional<double> share_or_number(const std::string& text) {
+  std::string rest;
+  auto value = leading_number(text, &rest);
+  if (value && without_outer_blanks(rest).starts_with('%')) *value /= 100;
+  return value;
+}
+
 void read_moves(const std::string& text, Hypothesis& card) {
   size_t end = 0;
   while (end < text.size() && (word_character(text[end]) || text[end] == '.')) ++end;
@@ -92,7 +100,7 @@ void read_moves(const std::string& text, Hypothesis& card) {
     const std::string then = rest.substr(at + std::string_view(arrow).size());
     std::string now = rest.substr(0, at);
     std::ranges::replace(now, ':', ' ');
-    card.before = leading_number(now), card.after = leading_number(then);
+    card.before = share_or_number(now), card.after = share_or_number(then);
     return;
   }
 }

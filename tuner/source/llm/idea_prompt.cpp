@@ -54,6 +54,12 @@ const std::map<std::string, std::vector<const char*>> kFields = {
     {"repair_hypotheses", {"complaint", "own_launch", "source"}},
 };
 
+/// Those without which a model cannot answer.
+const std::map<std::string, std::vector<const char*>> kNeeded = {
+    {"optimise", {"source", "task"}}, {"task_combine", {"inspirations"}},  {"task_write", {"card"}},
+    {"start", {"space", "source"}},   {"repair", {"complaint", "source"}}, {"repair_hypotheses", {"complaint"}},
+};
+
 }  // namespace
 
 Result<std::string> system_prompt(const std::filesystem::path& folder, const Mep& mep) {
@@ -63,8 +69,14 @@ Result<std::string> system_prompt(const std::filesystem::path& folder, const Mep
 Status check_prompts(const std::filesystem::path& folder) {
   for (auto& [name, fields] : kFields) {
     std::map<std::string, std::string> values;
-    for (auto* field : fields) values[field] = "";
-    if (auto filled = fill_prompt(folder, name, values); !filled.ok()) return std::move(filled).error();
+    for (auto* field : fields) values[field] = "<" + std::string(field) + ">";
+    KERNELIFT_ASSIGN(const std::string filled, fill_prompt(folder, name, values));
+    const auto needed = kNeeded.find(name);
+    if (needed == kNeeded.end()) continue;
+    for (auto* field : needed->second)
+      if (filled.find(values[field]) == filled.npos)
+        return environment_error((folder / (name + ".txt")).string() + ": {{" + field +
+                                 "}} is missing, without which a model cannot answer");
   }
   return done();
 }

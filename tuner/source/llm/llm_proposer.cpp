@@ -37,6 +37,11 @@ constexpr auto kToBeJudged = std::chrono::seconds(120);
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+/// An answer that has cards, or tries to; models put them into fences, too.
+bool speaks_in_cards(const std::string& answer) {
+  return answer.starts_with("CARD") || answer.find("\nCARD") != answer.npos;
+}
+
 /// An answer that has edits, or tries to.
 bool speaks_in_edits(const std::string& answer) {
   return answer.find("<<<<<") != answer.npos || answer.find("```") != answer.npos || answer.find("~~~") != answer.npos;
@@ -146,15 +151,16 @@ std::set<int64_t> LlmProposer::busy() const {
 }
 
 std::vector<std::string> LlmProposer::relevant_findings(const RunTrial& base, const History& history) const {
-  std::vector<std::string> lines;
-  const auto& own = board_.findings(history);
-  for (auto finding = own.rbegin(); finding != own.rend() && lines.size() < kQuotedFindings; ++finding)
-    lines.push_back(finding->text());
+  std::vector<std::string> lines, of_other_runs;
   if (file_) {
     const std::string device = history.baseline() ? history.baseline()->verdict.device : "";
     for (auto& section : file_->relevant(device, population_.family_of_trial(base.id), options_.run))
-      lines.push_back(section.in_one_line());
+      (section.run.empty() ? lines : of_other_runs).push_back(section.in_one_line());  // A person's come first.
   }
+  const auto& own = board_.findings(history);
+  for (auto finding = own.rbegin(); finding != own.rend() && lines.size() < kQuotedFindings; ++finding)
+    lines.push_back(finding->text());
+  lines.insert(lines.end(), of_other_runs.begin(), of_other_runs.end());
   lines.resize(std::min(lines.size(), kQuotedFindings));
   return lines;
 }
@@ -350,7 +356,8 @@ std::optional<Proposal> LlmProposer::take_answer(Talk talk, AnsweredCall called,
       take_cards(talk, cards, *answer, called.seconds, history);
       return std::nullopt;
     }
-    if (!speaks_in_edits(text)) {
+    talk.edits = speaks_in_edits(text) && !speaks_in_cards(text);
+    if (!talk.edits) {
       const char* const cut =
           answer->cut_off ? " It was cut off at the token limit: think less, answer with less." : "";
       take_unusable(std::move(talk), "hypotheses", cards.complaint + cut);
@@ -469,7 +476,7 @@ bool LlmProposer::start_repair() {
   auto [talk, complaint] = std::move(*waiting);
   to_repair_.erase(waiting);
   auto prompt = fill_prompt(
-      options_.prompts, talk.asks_for_cards() ? "repair_hypotheses" : "repair",
+      options_.prompts, talk.asks_for_cards() && !talk.edits ? "repair_hypotheses" : "repair",
       {{"complaint", complaint}, {"own_launch", launch_of(talk.base, mep_)}, {"source", as_data(talk.base.source)}});
   if (!prompt.ok()) {
     give_up(prompt.error().message);

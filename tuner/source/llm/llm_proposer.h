@@ -66,9 +66,10 @@ class LlmProposer : public Proposer {
     size_t model = 0;
     PromptKind kind = PromptKind::Optimise;
     int64_t parent = 0;
-    Candidate base;    ///< The candidate that the edits apply to.
-    int64_t card = 0;  ///< The hypothesis that is carried out; 0: none.
-    int64_t idea = 0;  ///< The call that it began with, and the last one, by their numbers in the log.
+    Candidate base;      ///< The candidate that the edits apply to.
+    int64_t card = 0;    ///< The hypothesis that is carried out; 0: none.
+    bool edits = false;  ///< Cards were asked for, and edits came.
+    int64_t idea = 0;    ///< The call that it began with, and the last one, by their numbers in the log.
     int64_t call = 0;
     std::vector<ChatMessage> messages;
     int repairs = 0;               ///< Requests that followed the first.

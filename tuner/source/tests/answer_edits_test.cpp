@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "core/base/file.h"
+#include "core/model/candidate/tune_declarations.h"
 #include "core/model/launch_values.h"
 #include "core/tests/expression_literal.h"
 #include "tuner/source/hypotheses/hypothesis.h"
@@ -63,6 +64,9 @@ TEST(AnswerEdits, AreReadInTheFormThatThePromptShows) {
   card = std::regex_replace(card, std::regex("(FAMILY|RISK): (\\w+), .*"), "$1: $2");
   card = std::regex_replace(card, std::regex("(MOVES|GAIN): .*: "), "$1: ");
   const Cards read = read_cards(card, 3);
+  const auto declared = TuneDeclarations::parse(*system);
+  ASSERT_TRUE(declared.ok()) << declared.error().message;
+  EXPECT_EQ(declared->parameters.size(), 2u);
   ASSERT_EQ(read.hypotheses.size(), 1u) << read.complaint;
   EXPECT_THAT(read.hypotheses[0].change, HasSubstr("what would be changed"));
 }

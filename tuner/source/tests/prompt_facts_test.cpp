@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <regex>
 
 #include "core/base/file.h"
 #include "core/tests/expression_literal.h"
@@ -29,8 +30,30 @@ TEST(PromptFiles, WithAnUnknownFieldAreNamedBeforeAModelIsAsked) {
   EXPECT_TRUE(unknown.error().message.ends_with(
       "repair.txt: there is no field 'sauce' here; there are complaint, own_launch, source"))
       << unknown.error().message;
+  ASSERT_TRUE(write_atomically(folder->path() / "repair.txt", std::string_view("Mend it: {{source}}")).ok());
+  Status lacking = check_prompts(folder->path());
+  ASSERT_FALSE(lacking.ok());
+  EXPECT_TRUE(
+      lacking.error().message.ends_with("repair.txt: {{complaint}} is missing, without which a model cannot answer"))
+      << lacking.error().message;
   std::filesystem::remove(folder->path() / "repair.txt");
   EXPECT_FALSE(check_prompts(folder->path()).ok()) << "a file is missing";
+}
+
+TEST(PromptFiles, ThatAreShippedHaveAllFieldsThatTheDocumentsName) {
+  const std::filesystem::path root = KERNELIFT_SOURCE_DIR;
+  const auto documents = read_text(root / "docs/models.md");
+  ASSERT_TRUE(documents.ok());
+  const std::regex row("\\| `(\\w+)\\.txt` \\|([^|\n]*)"), field("`(\\w+)`");
+  size_t fields = 0;
+  for (std::sregex_iterator at(documents->begin(), documents->end(), row), end; at != end; ++at) {
+    const std::string name = (*at)[1], cell = (*at)[2];
+    const auto text = read_text(root / "tuner/source/prompts" / (name + ".txt"));
+    ASSERT_TRUE(text.ok()) << name;
+    for (std::sregex_iterator named(cell.begin(), cell.end(), field); named != end; ++named, ++fields)
+      EXPECT_NE(text->find("{{" + (*named)[1].str() + "}}"), text->npos) << name << " lacks " << (*named)[1];
+  }
+  EXPECT_GT(fields, 20u);
 }
 
 using testing::AllOf;
