@@ -18,6 +18,9 @@ constexpr size_t kLiteralBytes = 8000;  ///< Bytes of one string literal; some c
 constexpr std::string_view kLiteralEnd = ")ptx\"";
 constexpr size_t kCommentColumns = 118;
 
+/// The preprocessor's part of the guard: that the toolkit can run the code.
+constexpr const char* kCondition = "KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)";
+
 const char* const kHead =
     R"text(// Tuned code for the kernel '@KERNEL@', written by `kernelift apply`. Not meant to be edited.
 //
@@ -47,8 +50,13 @@ const char* const kHead =
 
 namespace @NAME@ {
 // A hash of this file's text: if another kernel of this name has such a file too, in this program or in a library, the
-// linker must not merge their inline functions.
+// linker must not merge their inline functions. Nor may it merge those of units that are compiled with other macros.
+// Toolkits before CUDA 12.1 cannot load kernel libraries, and the CPU device cannot run PTX: there the original runs.
+#if @CONDITION@
 inline namespace @VERSION@ {
+#else
+inline namespace @VERSION@_off {
+#endif
 namespace code {
 
 // Addresses of the application's variables of which the tuned code reads copies.
@@ -57,8 +65,7 @@ struct Symbols {
   Symbols() : of() {}
 };
 
-// Toolkits before CUDA 12.1 cannot load kernel libraries, and the CPU device cannot run PTX: there the original runs.
-#if KERNELIFT_EMBED && CUDART_VERSION >= 12010 && !defined(KERNELIFT_LEAN_HEADERS)@MACROS@
+#if @CONDITION@
 )text";
 
 // The body is split into several literals, because compilers limit their length.
@@ -292,7 +299,7 @@ cudaError_t launch_packed(void (*tuned)(Q...), Kernel* kernel, dim3 grid, dim3 b
   return cudaLaunchKernel(entry, grid, block, arguments, shared, stream);
 }
 @SITE_END@
-}  // namespace @VERSION@
+}  // inline namespace
 }  // namespace @NAME@
 )text";
 
@@ -504,13 +511,13 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
     return refused("its PTX has what would end the string that holds it");
   story += comment("Measured on " + code.measured_on + ". Hash of the PTX: " + hash_text(code.ptx).hex() + ".");
 
-  std::string types, macros, text = std::string(kHead);
+  std::string types, condition = kCondition, text = std::string(kHead);
   for (size_t i = 0; i < mep.instances[0].parameters.size(); ++i) {
     bool plain = i < guard.types.size() && !guard.types[i].empty();
     types += (i ? ", " : "") +
              (plain ? guard.types[i] : "Sized<" + std::to_string(mep.instances[0].parameters[i].size) + ">");
   }
-  for (auto& macro : guard.macros) macros += " && \\\n    " + macro.code;
+  for (auto& macro : guard.macros) condition += " && \\\n    " + macro.code;
   std::string body = std::string(kBodyGuard) + kBodyModule + kBodyLaunch;
   KERNELIFT_ASSIGN(std::string prepare, preparation(mep, candidate));
   std::string list, bytes, spellings;
@@ -528,7 +535,7 @@ Result<std::string> launcher_text(const Mep& mep, const Candidate& candidate, co
                      "; each launch first copies the application's values to them (" + std::to_string(copied) +
                      " bytes), in the launch's stream.");
   replace_all(text, "@STORY@", story);
-  replace_all(text, "@MACROS@", macros);
+  replace_all(text, "@CONDITION@", condition);
   replace_all(body, "@BINDING@", bound.empty() ? "" : kBinding);
   replace_all(body, "@SITE@", bound.empty() ? "" : kSite);
   replace_all(body, "@SITE_END@", bound.empty() ? "" : kSiteEnd);
