@@ -27,7 +27,8 @@ class EmbeddingPlanner {
       return refused("embedded code is PTX, which only CUDA applications can launch; this one is " + mep_.language);
     KERNELIFT_ASSIGN(bound_, bound_variables(mep_, q_.embedded->ptx));
     KERNELIFT_TRY(check_overloads());
-    KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate, q_.guard, q_.settled));
+    KERNELIFT_ASSIGN(TestedMacros tested, tested_macros());
+    KERNELIFT_ASSIGN(ShapeGuard guard, shape_guard(mep_, q_.original, q_.candidate, q_.guard, q_.settled, tested));
     if (fs::path header = launcher_file_.existing(); mep_.launches.empty() && !header.empty())
       return renew(header, guard);
     std::string launcher = launcher_file_.name(), first_refusal;
@@ -82,6 +83,21 @@ class EmbeddingPlanner {
         return refused("there are several kernels called '" + mine->name +
                        "': a launch through a function pointer would be ambiguous");
     return done();
+  }
+
+  /// Of all functions that the kernel runs. Without their list, of an earlier version's MEP, of the kernel alone.
+  Result<TestedMacros> tested_macros() {
+    TestedMacros tested;
+    auto look_at = [&](const std::string& name, uint32_t begin, uint32_t end) -> Status {
+      if (draft_.is_outside(name)) return done();
+      KERNELIFT_ASSIGN(OpenFile * file, draft_.open(name));
+      tested.look_at(file->text, begin, end);
+      return done();
+    };
+    for (auto& function : mep_.functions) KERNELIFT_TRY(look_at(function.file, function.line, function.end_line));
+    if (const ScannedKernel* mine = family_.kernel(); mine && mep_.functions.empty())
+      KERNELIFT_TRY(look_at(mine->definition.file, mine->definition.line, mine->definition.end_line));
+    return tested;
   }
 
   /// Refuses launch sites at which no launcher can be used, whatever form the launch has.

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
+#include <optional>
 #include <regex>
-#include <set>
+#include <utility>
+
+#include "core/base/words.h"
+#include "reintegrate/patch/text_diff.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -114,18 +117,16 @@ class GuardWriter {
     if (!open.empty()) guard_.unguarded.push_back("the type of " + open + " beyond its size");
   }
 
-  /// Requires the integer macros of the compile command, because the code was compiled with their values.
-  void macros() {
-    for (size_t i = 0; i < mep_.compile_flags.size(); ++i) {
-      std::string flag = mep_.compile_flags[i];
-      if (flag == "-D" && i + 1 < mep_.compile_flags.size()) flag += mep_.compile_flags[++i];
-      static const std::regex integer("-D([A-Za-z][A-Za-z0-9_]*)=(-?(?:0|[1-9][0-9]*))");
-      std::smatch match;
-      if (std::regex_match(flag, match, integer))
-        guard_.macros.push_back({"defined(" + match[1].str() + ") && " + match[1].str() + " == " + match[2].str(),
-                                 match[1].str() + "=" + match[2].str()});
-      else if (flag.starts_with("-D") && flag.find('=') != flag.npos && !flag.starts_with("-D_"))
-        guard_.unguarded.push_back("the macro in " + flag);
+  /// Requires the macros with which the code was compiled, as the preprocessor sees them in front of the unit's text.
+  void macros(const TestedMacros& tested) {
+    const std::map<std::string, std::string> given = of_command(tested);
+    for (auto& [name, value] : tested.by_default)
+      if (!given.contains(name)) default_macro(name, value);
+    for (auto& name : tested.names) {
+      if (given.contains(name) || tested.by_default.contains(name) || name.starts_with("__CUDA_ARCH")) continue;
+      if (tested.defined.contains(name) || is_of_toolchain(name))
+        guard_.unguarded.push_back("the macro '" + name + "', for which the kernel's text asks");
+      else guard_.macros.push_back({"!defined(" + name + ")", name + " undefined"});
     }
   }
 
@@ -201,6 +202,54 @@ class GuardWriter {
            type == "_Float16";
   }
   static bool is_unsigned(const std::string& type) { return type.find("unsigned") != type.npos || type == "bool"; }
+  /// What compilers and the toolkit's headers define is no choice of the build.
+  static bool is_of_toolchain(const std::string& name) {
+    static const std::set<std::string> known = {"CUDA_VERSION", "CUDART_VERSION", "THRUST_VERSION", "CUB_VERSION"};
+    return known.contains(name) ||
+           (name.size() > 1 && name[0] == '_' && (name[1] == '_' || std::isupper(static_cast<unsigned char>(name[1]))));
+  }
+  static bool is_integer(const std::string& value) {
+    static const std::regex integer("-?(?:0|[1-9][0-9]*)");
+    return std::regex_match(value, integer);
+  }
+  /// That the macro is this number; an empty one becomes 0 instead of an error.
+  static std::string is_number(const std::string& name, const std::string& value) { return name + " + 0 == " + value; }
+
+  /// Requires the macros that the compile command defines. Those with reserved names are the toolchain's, unless the
+  /// kernel's text asks for them.
+  std::map<std::string, std::string> of_command(const TestedMacros& tested) {
+    std::map<std::string, std::string> given;
+    std::vector<std::string> order;
+    for (size_t i = 0; i < mep_.compile_flags.size(); ++i) {
+      std::string flag = mep_.compile_flags[i];
+      if ((flag == "-D" || flag == "-U") && i + 1 < mep_.compile_flags.size()) flag += mep_.compile_flags[++i];
+      if (flag.size() < 3 || (!flag.starts_with("-D") && !flag.starts_with("-U"))) continue;
+      const size_t equals = std::min(flag.find('='), flag.size());
+      const std::string name = flag.substr(2, equals - 2);
+      std::erase(order, name), given.erase(name);  // The last one counts.
+      if (flag.starts_with("-U")) continue;
+      order.push_back(name), given[name] = equals < flag.size() ? flag.substr(equals + 1) : "1";
+      plain_[name] = equals == flag.size();
+    }
+    for (auto& name : order) {
+      const std::string& value = given[name];
+      const bool spellable = std::ranges::all_of(name, word_character);
+      if (name[0] == '_' && !tested.names.contains(name)) continue;
+      if (spellable && is_integer(value))
+        guard_.macros.push_back(
+            {"defined(" + name + ") && " + is_number(name, value), plain_[name] ? name : name + "=" + value});
+      else guard_.unguarded.push_back("the macro in -D" + name + (plain_[name] ? "" : "=" + value));
+    }
+    return given;
+  }
+
+  /// The build may give it another value than the source does, which had its way when the launch was recorded.
+  void default_macro(const std::string& name, const std::string& value) {
+    if (is_integer(value))
+      guard_.macros.push_back({"(!defined(" + name + ") || " + is_number(name, value) + ")", name + "=" + value});
+    else guard_.unguarded.push_back("that '" + name + "' is what the source defines if the build does not");
+  }
+
   std::string argument(size_t i) const { return "a[" + std::to_string(i) + "]"; }
   const std::string& name(size_t i) const { return mep_.parameters[i].name; }
   uint32_t size_of(size_t i) const { return mep_.instances[0].parameters[i].size; }
@@ -353,10 +402,102 @@ class GuardWriter {
   ShapeGuard& guard_;
   Instances all_;
   std::vector<size_t> pointers_;
-  std::set<size_t> unbound_;  ///< Floating-point parameters that varied: their values cannot be required.
+  std::map<std::string, bool> plain_;  ///< Macros of the command line: whether it spells no value.
+  std::set<size_t> unbound_;           ///< Floating-point parameters that varied: their values cannot be required.
 };
 
+struct Directive {
+  uint32_t line = 0;
+  std::string_view keyword, rest;  ///< "ifdef", "PERIODIC"
+  bool opens() const { return keyword.starts_with("if"); }
+  bool asks() const { return opens() || keyword.starts_with("elif"); }
+  std::string_view name() const { return rest.substr(0, end_of_word(rest, 0)); }
+};
+
+std::vector<Directive> directives_of(std::string_view text) {
+  std::vector<Directive> found;
+  uint32_t number = 0;
+  const std::vector<TextLine> lines = split_lines(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    number = static_cast<uint32_t>(i + 1);
+    const char* begin = lines[i].text.data();
+    std::string_view line = trimmed(lines[i].text);
+    if (!line.starts_with("#")) continue;
+    while (lines[i].text.ends_with("\\") && i + 1 < lines.size()) ++i;
+    const char* end = lines[i].text.data() + lines[i].text.size();
+    line = std::string_view(begin, static_cast<size_t>(end - begin));
+    line = trimmed(line.substr(line.find('#') + 1));
+    const size_t word = end_of_word(line, 0);
+    found.push_back({number, line.substr(0, word), trimmed(line.substr(word))});
+  }
+  return found;
+}
+
+std::set<std::string> words_in(std::string_view text) {
+  static const std::set<std::string> operators = {"defined", "true", "false", "and", "or", "not"};
+  std::set<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t past = past_quoted(text, at), end = end_of_word(text, at);
+    if (past != at || end == at) {
+      at = past != at ? past : at + 1;
+      continue;
+    }
+    std::string word(text.substr(at, end - at));
+    at = end;
+    if (word.starts_with("__has_") && at < text.size() && text[at] == '(')  // What is in its brackets is no macro.
+      at = std::min(closing_bracket(text, at), text.size());
+    else if (!std::isdigit(static_cast<unsigned char>(word[0])) && !operators.contains(word))
+      words.insert(std::move(word));
+  }
+  return words;
+}
+
+/// The macro and value of `#ifndef X`, `#define X VALUE`.
+std::optional<std::pair<std::string, std::string>> defined_if_undefined(const std::vector<Directive>& all, size_t i) {
+  if (i + 1 >= all.size() || all[i + 1].keyword != "define") return std::nullopt;
+  const bool negated = all[i].keyword == "ifndef" || (all[i].keyword == "if" && all[i].rest.starts_with("!"));
+  if (const std::set<std::string> asked = words_in(all[i].rest);
+      !negated || asked.size() != 1 || !asked.contains(std::string(all[i + 1].name())))
+    return std::nullopt;
+  std::string_view value = all[i + 1].rest.substr(all[i + 1].name().size());
+  value = value.substr(0, std::min(value.find("//"), value.find("/*")));
+  return std::pair(std::string(all[i + 1].name()), std::string(trimmed(value)));
+}
+
+/// The text of lines [begin, end].
+std::string_view lines_of(std::string_view text, uint32_t begin, uint32_t end) {
+  const std::vector<TextLine> lines = split_lines(text);
+  if (begin == 0 || begin > lines.size() || end < begin) return {};
+  const char* first = lines[begin - 1].text.data();
+  const std::string_view last = lines[std::min<size_t>(end, lines.size()) - 1].text;
+  return {first, static_cast<size_t>(last.data() + last.size() - first)};
+}
+
 }  // namespace
+
+void TestedMacros::look_at(std::string_view text, uint32_t begin, uint32_t end) {
+  const std::vector<Directive> all = directives_of(text);
+  const std::set<std::string> used = words_in(lines_of(text, begin, end));
+  std::vector<std::set<std::string>> open;  // What each conditional around the present line asks for.
+  bool inside = false;
+  auto enter = [&] {
+    for (auto& around : open) names.insert(around.begin(), around.end());
+    inside = true;
+  };
+  for (size_t i = 0; i < all.size() && all[i].line <= end; ++i) {
+    if (!inside && all[i].line >= begin) enter();
+    if (all[i].keyword == "define") defined.emplace(all[i].name());
+    if (all[i].opens()) open.emplace_back();
+    if (auto own = defined_if_undefined(all, i)) {  // A header's own guard, or a macro's default.
+      if (i + 2 < all.size() && all[i + 2].keyword == "endif" && used.contains(own->first)) by_default.insert(*own);
+    } else if (all[i].asks() && !open.empty()) {
+      open.back().merge(words_in(all[i].rest));
+      if (inside) names.insert(open.back().begin(), open.back().end());
+    }
+    if (all[i].keyword == "endif" && !open.empty()) open.pop_back();
+  }
+  if (!inside) enter();
+}
 
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate) {
   if (candidate.source != original || !candidate.recipe.fast_math.empty() || candidate.recipe.unit_flags.fast_math)
@@ -374,7 +515,7 @@ bool is_only_recompiled(const Mep& mep, const std::string& original, const Candi
 }
 
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate,
-                               const LaunchGuard& asked, const OtherSizes* settled) {
+                               const LaunchGuard& asked, const OtherSizes* settled, const TestedMacros& tested) {
   if (mep.instances.empty())
     return refused("the MEP of '" + mep.kernel_name +
                    "' holds no recorded launch, so it is not known for which launches the code is valid");
@@ -397,7 +538,7 @@ Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, cons
   }
   ShapeGuard guard;
   GuardWriter writer(mep, guard);
-  writer.types(), writer.macros();
+  writer.types(), writer.macros(tested);
   writer.blocks();
   // Where the user wants no guards, nothing asks what the proof needs: then what was recorded is asked.
   if (settled && asked.empty() && (settled->premise || std::ranges::any_of(settled->assumptions, [](auto& one) {

@@ -6,7 +6,11 @@
 // of their memory: disjoint, or at the same distance. One that is settled at all sizes (evidence.h) requires the block
 // size and what a patch of the source would ask; what its proof takes for granted is named.
 #pragma once
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/candidate/candidate.h"
@@ -28,11 +32,22 @@ struct ShapeGuard {
   std::vector<std::string> unguarded;  ///< Assumptions that no clause can express: "the members of 'p'".
 };
 
+/// The macros of the build on which the text of a kernel depends.
+struct TestedMacros {
+  std::set<std::string> names = {};    ///< That conditionals in the text, or around it, ask for.
+  std::set<std::string> defined = {};  ///< Macros that the source itself defines.
+  std::map<std::string, std::string> by_default =
+      {};  ///< With the value that the source gives what the build does not.
+  /// Adds those of a function in lines [begin, end] (from 1) of a file's text.
+  void look_at(std::string_view text, uint32_t begin, uint32_t end);
+};
+
 /// Refuses a kernel without recorded launches, and launches that the launcher cannot make (cooperative, cluster, …).
 /// `asked`: PatchQuestion::guard, which becomes a clause; refused where it names what the launcher does not have.
-/// `settled`: PatchQuestion's.
+/// `settled`: PatchQuestion's. `tested`: of all functions that the kernel runs.
 Result<ShapeGuard> shape_guard(const Mep& mep, const std::string& original, const Candidate& candidate,
-                               const LaunchGuard& asked = {}, const OtherSizes* settled = nullptr);
+                               const LaunchGuard& asked = {}, const OtherSizes* settled = nullptr,
+                               const TestedMacros& tested = {});
 
 /// True if the candidate is the original source, compiled differently: it computes the same by construction.
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate);

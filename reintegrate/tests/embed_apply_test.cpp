@@ -283,6 +283,29 @@ TEST_F(EmbedApply, RefusesALaunchInASharedFileThatServesAnotherUnitsKernelOfTheS
       << refusal("(fast ? sleepy : other)");
 }
 
+TEST_F(EmbedApply, RunsOnlyWithoutTheMacrosForWhichTheKernelAsksIfTheRecordedBuildHadNone) {
+  const std::string body = "  a[0] = 1.0;\n";
+  std::string text = kKernelText;
+  text.replace(text.find(body), body.size(), "#ifdef PERIODIC\n  a[0] = 2.0;\n#else\n" + body + "#endif\n");
+  write("src/k.cu", text);
+  slice();
+  candidate(1.005, 5);
+  auto embedded = offer.make_embedded(offer.promising[0]);
+  ASSERT_TRUE(embedded.ok());
+  auto& mep = request.mep;
+  const std::string call = "sleepy<<<1, BLOCK>>>(a)";
+  mep.launches[0].range = {"src/k.cu", text.find(call), text.find(call) + call.size(), 12, 12};
+  request.scan->kernels[0].definition = {"src/k.cu", text.find("__global__"), text.find("}\n") + 1, 3, 10};
+  auto condition = [&](const std::vector<SlicedFunction>& functions) {
+    mep.functions = functions;
+    auto patch = plan_patch({mep, request.original, offer.promising[0].candidate, &*request.scan, root, &*embedded});
+    return patch.ok() ? patch->diff() : patch.error().message;
+  };
+  // A MEP of an earlier version does not list the functions.
+  for (auto& functions : {std::vector<SlicedFunction>{{"sleepy", "src/k.cu", 3, 10, false}}, {}})
+    EXPECT_NE(condition(functions).find("!defined(PERIODIC)"), std::string::npos) << condition(functions);
+}
+
 TEST_F(EmbedApply, RemovesTheHeaderWhenThePatchIsRolledBack) {
   candidate(1.005, 5);
   request.trial.smallest_gain = 100;

@@ -479,7 +479,7 @@ TEST_F(GeneratedForCompilers, AcceptsOnlyTheTypesAndMacrosThatItWasCompiledWith)
   EXPECT_NE(header.find("the type of 'cell' beyond its size"), header.npos);
   // The macros of the command line, set before each variant of the header.
   std::string source, calls;
-  for (auto [name, macros] : {std::pair{"same", "#define N 64\n#define SHIFT -2\n"},
+  for (auto [name, macros] : {std::pair{"same", "#define N 64\n#define SHIFT -2\n#define PLAIN 1\n"},
                               {"larger", "#undef N\n#define N 100\n"},
                               {"without", "#undef N\n#define N 64\n#undef SHIFT\n"}}) {
     ASSERT_TRUE(
