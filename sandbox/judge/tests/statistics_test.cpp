@@ -46,6 +46,22 @@ TEST(Statistics, IntervalCoversTheTrueRatioAboutAsOftenAsItStates) {
   EXPECT_LT(covered, kTrials);
 }
 
+TEST(Statistics, LowerEndOfTwoPairsSeldomLiesAboveTheTruth) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> noise(0, 0.03);
+  int above = 0, resampled = 0;
+  constexpr int kTrials = 2000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> a, b;
+    for (int pair = 0; pair < 2; ++pair)
+      a.push_back(1.5 * std::exp(noise(random))), b.push_back(std::exp(noise(random)));
+    above += low_of_few(a, b) > 1.5, resampled += paired_ratio(a, b).low > 1.5;
+  }
+  EXPECT_LT(above, kTrials * 4 / 100);
+  EXPECT_GT(resampled, kTrials / 10) << "which is why";
+  EXPECT_EQ(low_of_few(std::vector<double>{1}, std::vector<double>{1}), 0);
+}
+
 TEST(Statistics, IsNotWidenedByNoiseThatHitsBothOfAPair) {
   std::vector<double> a, b;
   for (int i = 0; i < 20; ++i) {

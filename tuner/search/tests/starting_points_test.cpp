@@ -30,6 +30,13 @@ TEST(StartingPoints, AreReadFromWordsAroundTheJson) {
   EXPECT_TRUE(read->rejected.empty());
 }
 
+TEST(StartingPoints, AreFoundAmongWordsWithBracesOfTheirOwn) {
+  auto read =
+      StartingPoints::read(space(), "bx in {64, 128} fits best.\n{\"configurations\": [{\"bx\": 128}]} or {so}");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->points.size(), 1u);
+}
+
 TEST(StartingPoints, ThatDoNotFitAreNamedByWhatIsWrong) {
   auto read = StartingPoints::read(space(), R"({"configurations": [{"bx": 48}, {"tile": 2}, {"bx": 128, "by": 8}, 7,
                                                {"bx": 16}, {"bx": 16}, {"bx": [1]}]})");

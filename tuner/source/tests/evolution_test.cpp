@@ -100,6 +100,23 @@ TEST_F(EvolutionTest, AMalformedCardGoesBackWithTheReason) {
               AllOf(HasSubstr("card 1: its GAIN 'very much' is no factor"), HasSubstr("Answer again with cards")));
 }
 
+TEST_F(EvolutionTest, CardsInAFenceAreCardsAndGoBackWithTheirReason) {
+  ModelServer server({{200, "```\nCARD\nFAMILY: memory\nCHANGE: faster\n```\n", {}, 0, 0},
+                      {200, card("load four elements", 1.4), {}, 0, 0},
+                      {200, unrolled(2), {}, 0, 0}});
+  auto model = proposer(server);
+  EXPECT_EQ(next(*model).size(), 1u);
+  EXPECT_THAT(last_prompt(server, 1), AllOf(HasSubstr("card 1: "), HasSubstr("Answer again with cards")));
+}
+
+TEST_F(EvolutionTest, EditsInPlaceOfCardsAreMendedAsEdits) {
+  ModelServer server({{200, unrolled(2), {}, 0, 0}, {200, unrolled(4), {}, 0, 0}});
+  auto model = proposer(server);
+  judge(*model, next(*model), fake_failure(Outcome::CompileFailed, "no such name"));
+  next(*model);
+  EXPECT_THAT(last_prompt(server, 1), AllOf(HasSubstr("no such name"), HasSubstr("Answer again in the same form")));
+}
+
 TEST_F(EvolutionTest, NonsenseEndsAfterAFewAnswers) {
   ModelServer server({{200, "The weather is nice.", {}, 0, 0}});
   auto model = proposer(server);
