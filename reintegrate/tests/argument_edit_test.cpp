@@ -84,6 +84,13 @@ TEST_F(ArgumentEdit, ChangesEveryLaunchOfTheInstanceAndItsInstantiation) {
                            "}\n");
 }
 
+TEST_F(ArgumentEdit, IsRefusedWhereTheApplicationSetsAnAttributeOfTheInstance) {
+  request.scan->settings = {{{"another"}, {"src/k.cu", 1, 2, 6, 6}}};
+  EXPECT_NE(planned().find("scale<float, 64><<<"), std::string::npos);
+  request.scan->settings.push_back({{"1234abcd"}, {"src/k.cu", 1, 2, 7, 7}});
+  EXPECT_NE(planned().find("src/k.cu:7 sets an attribute of this instance"), std::string::npos) << planned();
+}
+
 TEST_F(ArgumentEdit, ReachesNoOtherKernel) {
   auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root});
   ASSERT_TRUE(patch.ok()) << patch.error().message;

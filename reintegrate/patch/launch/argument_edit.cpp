@@ -90,6 +90,11 @@ Status edit_argument(const PatchQuestion& question, const Knob& knob, int64_t va
   if (!question.guard.empty())
     return refused("it is right only where " + question.guard.text() + ", and " + what + " for all launches");
   if (!mep.unseen_launches.empty()) return refused(what + ", and " + mep.unseen_launches);
+  if (question.scan)
+    for (auto& setting : question.scan->settings)
+      if (std::ranges::find(setting.kernels, mep.kernel_id) != setting.kernels.end())
+        return refused(what + ", and " + setting.range.file + ":" + std::to_string(setting.range.line) +
+                       " sets an attribute of this instance that another one would not have");
   size_t index = 0;
   std::string like;
   for (auto& site : mep.launches) {
