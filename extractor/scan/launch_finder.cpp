@@ -10,6 +10,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
+#include "extractor/scan/open_macros.h"
 
 namespace kernelift::extractor {
 namespace {
@@ -292,6 +293,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   void add_argument(LaunchSite& site, const Expr* e) const {
     if (!e || e->isInstantiationDependent() || e->HasSideEffects(unit_.context))
       site.unrepeatable_arguments.insert(site.argument_text.size());
+    if (e && is_real(e)) site.real_arguments.insert(site.argument_text.size());
     site.argument_text.push_back(e ? text_of(e) : "");
   }
   kernelift::SourceRange range_of(const Expr* e) const {
@@ -315,6 +317,31 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     return record && (record->getName() == "dim3" || record->getName() == "uint3") ? "dim3" : "other";
   }
 
+  static bool is_real(const Expr* e) {
+    const QualType type = e->IgnoreParenImpCasts()->getType();
+    return !type.isNull() && type->isRealFloatingType();
+  }
+  /// The axes of a dim3 that are converted from floating point.
+  static std::set<size_t> real_axes(const Expr* e) {
+    std::set<size_t> axes;
+    for (;;) {
+      e = e->IgnoreImplicit()->IgnoreParens()->IgnoreImplicit();
+      if (auto* cast = llvm::dyn_cast<CXXFunctionalCastExpr>(e)) {
+        e = cast->getSubExpr();
+        continue;
+      }
+      auto* made = llvm::dyn_cast<CXXConstructExpr>(e);
+      if (!made) return axes;
+      const bool copies = made->getNumArgs() == 1 && made->getArg(0)->getType()->isRecordType();
+      if (!copies) {
+        for (unsigned i = 0; i < made->getNumArgs(); ++i)
+          if (is_real(made->getArg(i))) axes.insert(i);
+        return axes;
+      }
+      e = made->getArg(0);
+    }
+  }
+
   void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
     auto keep = [&](GeometryUse use, std::optional<Expression>(&into)[3]) {
       for (int i = 0; i < 3; ++i) into[i] = use.axes[i];
@@ -330,6 +357,9 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     site.shared = shared ? bytes[0] : Expression::constant(0);
     site.grid_form = form_of(grid), site.block_form = form_of(block);
     site.grid_range = range_of(grid), site.block_range = range_of(block), site.shared_range = range_of(shared);
+    if (grid && !grid->isTypeDependent()) site.real_grid = real_axes(grid);
+    if (block && !block->isTypeDependent()) site.real_block = real_axes(block);
+    sizes_ = {grid, block, shared};
   }
   /// `cudaLaunchConfig_t config = …; config.gridDim = …` of cudaLaunchKernelEx(&config, …). A config that several calls
   /// share is read, but gets no source ranges: a patch could not change it for one of the calls alone.
@@ -399,6 +429,11 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     site.range = unit_.range(extent->first.file, extent->first.offset, extent->second);
     site.enclosing = function_->getQualifiedNameAsString();
     site.through_macro = through_macro;
+    std::vector<std::string> texts = site.argument_text;
+    for (auto* size : sizes_)
+      if (size) texts.push_back(text_of(size));
+    sizes_.clear();
+    for (auto& text : texts) site.open_macros.merge(open_macros(unit_, text));
     auto [at, fresh] = sites.try_emplace({site.range.file, site.range.begin}, found);
     if (fresh || (found.kernels.empty() && !site.grid[0])) return;
     merge(at->second, found);
@@ -416,6 +451,10 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     for (int i = 0; i < 3; ++i)
       join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);
     join(into.site.shared, more.site.shared);
+    for (auto [all, others] : {std::pair(&into.site.real_grid, &more.site.real_grid),
+                               {&into.site.real_block, &more.site.real_block},
+                               {&into.site.real_arguments, &more.site.real_arguments}})
+      all->insert(others->begin(), others->end());
     into.macros.insert(more.macros.begin(), more.macros.end());
     into.constants.insert(more.constants.begin(), more.constants.end());
     into.enumerators.insert(more.enumerators.begin(), more.enumerators.end());
@@ -425,6 +464,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   GeometryReader* geometry_ = nullptr;
   const PointerValues* pointers_ = nullptr;
   const FunctionDecl* function_ = nullptr;
+  std::vector<const Expr*> sizes_;  ///< Of the launch that is being read: grid, block, shared memory.
   bool inside_ = false;
   std::map<const DeclRefExpr*, const FunctionDecl*> named_;
   std::set<const DeclRefExpr*> followed_;

@@ -12,13 +12,31 @@ namespace fs = std::filesystem;
 namespace kernelift::reintegrate {
 namespace {
 
-/// The file's text with these edits.
+/// True if all lines of the text, and there are some, end with CR LF.
+bool ends_with_returns(std::string_view text) {
+  size_t at = text.find('\n');
+  if (at == text.npos) return false;
+  for (; at != text.npos; at = text.find('\n', at + 1))
+    if (at == 0 || text[at - 1] != '\r') return false;
+  return true;
+}
+
+/// Appends `more`, whose lines end with CR LF in `text`.
+void append_with_returns(std::string& text, std::string_view more) {
+  for (char c : more) {
+    if (c == '\n' && !text.ends_with('\r')) text += '\r';
+    text += c;
+  }
+}
+
+/// The file's text with these edits. A file whose lines end alike keeps that, whatever an edit's text has.
 Result<std::string> edited(const OpenFile& file, const std::vector<ByteEdit>& edits) {
   std::vector<size_t> order(edits.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&edits](size_t a, size_t b) {
     return std::tuple(edits[a].begin, edits[a].end, a) < std::tuple(edits[b].begin, edits[b].end, b);
   });
+  const bool returns = ends_with_returns(file.text);
   std::string text;
   uint64_t at = 0;
   for (size_t next : order) {
@@ -27,7 +45,8 @@ Result<std::string> edited(const OpenFile& file, const std::vector<ByteEdit>& ed
       return refused("two edits overlap in " + file.name + " near byte " + std::to_string(edit.begin) +
                      ": the kernel includes those lines twice, and the candidate changed them differently");
     text.append(file.text, at, edit.begin - at);
-    text += edit.text;
+    if (returns) append_with_returns(text, edit.text);
+    else text += edit.text;
     at = edit.end;
   }
   text.append(file.text, at, file.text.size() - at);

@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/tests/expression_literal.h"
+#include "reintegrate/patch/patch_draft.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift::reintegrate {
@@ -46,6 +47,19 @@ TEST_F(Patch, KeepsCarriageReturnsAndAMissingLastNewline) {
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   EXPECT_EQ(patch->changes[0].after, "a\r\n\tb1\r\n\tb2\r\nlast\r\nmore");
+}
+
+TEST_F(Patch, KeepsCarriageReturnsWhateverAnEditHas) {
+  auto edited = [&](const std::string& text) {
+    write("src/k.cu", text);
+    PatchQuestion question{request.mep, request.original, request.candidate, nullptr, root};
+    PatchDraft draft(question);
+    OpenFile* file = draft.open("src/k.cu").value();
+    draft.add(*file, 0, 1, "1,\n2,\r\n3");
+    return draft.finish()->changes.at(0).after;
+  };
+  EXPECT_EQ(edited("a\r\nb\r\n"), "1,\r\n2,\r\n3\r\nb\r\n");
+  EXPECT_EQ(edited("a\r\nb\n"), "1,\n2,\r\n3\r\nb\n") << "a file of both kinds has no rule";
 }
 
 TEST_F(Patch, DeletesLinesWithTheirEnds) {

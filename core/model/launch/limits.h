@@ -12,5 +12,6 @@ inline constexpr Dim3 kLargestBlock{1024, 1024, 64};           ///< Threads alon
 inline constexpr Dim3 kLargestGrid{2147483647, 65535, 65535};  ///< Blocks along each axis.
 /// Bytes of static shared memory of a block, and of dynamic shared memory that need not be asked for.
 inline constexpr uint32_t kOrdinarySharedBytes = 48 << 10;
+inline constexpr uint32_t kOrdinarySharedBytesOfHip = 64 << 10;  ///< All that a HIP device has.
 
 }  // namespace kernelift

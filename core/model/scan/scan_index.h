@@ -95,6 +95,10 @@ struct LaunchSite {
   SourceRange kernel_range = {};  ///< The kernel as spelled, template arguments included; absent where it is not.
   /// Arguments that call or change something, so that a patch must not evaluate them once more.
   std::set<size_t> unrepeatable_arguments = {};
+  /// Macros in these texts whose expansion is more than one operand (`n / 256 + 1`): beside others it needs brackets.
+  std::set<std::string> open_macros = {};
+  /// Axes of grid and block, and arguments, of floating point: `dim3(n / 256.0)` rounds where it converts.
+  std::set<size_t> real_grid = {}, real_block = {}, real_arguments = {};
 
   /// False: a macro's definition spells grid or block, which a patch cannot change for this launch alone.
   bool spells_geometry() const {

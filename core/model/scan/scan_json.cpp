@@ -75,6 +75,10 @@ Json to_json(const LaunchSite& site) {
           {"one_memory", site.one_memory},
           {"kernel_range", to_json(site.kernel_range)},
           {"unrepeatable_arguments", site.unrepeatable_arguments},
+          {"open_macros", site.open_macros},
+          {"real_grid", site.real_grid},
+          {"real_block", site.real_block},
+          {"real_arguments", site.real_arguments},
           {"through_macro", site.through_macro}};
 }
 
@@ -93,6 +97,11 @@ LaunchSite launch_from_json(const Json& from) {
   site.one_memory = from.value("one_memory", Json::array()).get<std::vector<std::pair<size_t, size_t>>>();
   site.through_macro = from.at("through_macro");
   if (from.contains("kernel_range")) site.kernel_range = range_from_json(from.at("kernel_range"));
+  site.open_macros = from.value("open_macros", std::set<std::string>());
+  for (auto [name, places] : {std::pair("real_grid", &site.real_grid),
+                              {"real_block", &site.real_block},
+                              {"real_arguments", &site.real_arguments}})
+    *places = from.value(name, std::set<size_t>());
   if (from.contains("unrepeatable_arguments")) {
     site.unrepeatable_arguments = from.at("unrepeatable_arguments").get<std::set<size_t>>();
   } else {

@@ -502,6 +502,34 @@ void run(float* p, int n) {
   EXPECT_EQ(fixed.kernel_range.begin, fixed.kernel_range.end);
 }
 
+TEST(LaunchFinder, KnowsWhichTextsNeedBracketsOrAConversion) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define BLOCKS n / 256 + 1
+#define MORE BLOCKS
+#define TILES (n / 256 + 1)
+#define UP(a, b) up(a, (b) + 1)
+#define SAME(x) x
+#define WIDTH 256
+#define MEMBER sizes[0].x
+#define CAST (int)n
+__device__ __host__ int up(int a, int b) { return a / b; }
+__global__ void k(int n, int m) {}
+void run(int n, dim3* sizes) {
+  k<<<BLOCKS, WIDTH>>>(n, UP(n, 2));
+  k<<<MORE, TILES, SAME(n)>>>(CAST, MEMBER);
+  k<<<dim3(n / 256.0, n), dim3(16, n * 0.5f)>>>(n / 2.0, n);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 3u);
+  EXPECT_EQ(index.launches[0].open_macros, (std::set<std::string>{"BLOCKS"}));
+  EXPECT_EQ(index.launches[1].open_macros, (std::set<std::string>{"MORE", "SAME", "CAST"}));
+  EXPECT_EQ(index.launches[2].real_grid, std::set<size_t>{0});
+  EXPECT_EQ(index.launches[2].real_block, std::set<size_t>{1});
+  EXPECT_EQ(index.launches[2].real_arguments, std::set<size_t>{0});
+  EXPECT_TRUE(index.launches[0].real_grid.empty() && index.launches[0].real_arguments.empty());
+}
+
 TEST(LaunchFinder, KnowsWhichArgumentsMayBeEvaluatedOnceMore) {
   TestApp app;
   app.unit("a.cu", R"(

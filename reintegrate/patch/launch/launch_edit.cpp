@@ -55,6 +55,7 @@ class LaunchEditor {
     KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
     KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
     KERNELIFT_TRY(check_threads());
+    if (grid || block || shared) KERNELIFT_TRY(check_shared());
     if (!guard_.empty() && !changed_.empty()) return refused(one_for_all_launches(guard_, changed_));
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
@@ -75,7 +76,8 @@ class LaunchEditor {
  private:
   /// Reads how the site spells the variables of the candidate's expressions, and which axes of its block change.
   Status read_site() {
-    names_[kSharedVariable] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
+    written_[kSharedVariable] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
+    names_[kSharedVariable] = as_operand(site_, written_[kSharedVariable]);
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
     for (auto& [name, text] : arguments_) names_.emplace(name, text);
@@ -324,7 +326,7 @@ class LaunchEditor {
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       const Expression* rest = piece == Piece::Grid && rest_[axis] ? &*rest_[axis] : nullptr;
       if (follows ? !rest || rest->is_variable(self) : same) {
-        text.push_back(names_.at(self));
+        text.push_back(written_.at(self));
         continue;
       }
       if (piece == Piece::Grid) KERNELIFT_TRY(check_block(axis, what));
@@ -356,7 +358,7 @@ class LaunchEditor {
     const std::string self = variable(piece, axis);
     auto& own = spelled(piece, axis);
     // A cast, or the name of a variable for all of it, is no part of the expression, and stays.
-    if (piece != Piece::Grid || !own || without_brackets(own->text()) != without_brackets(names_.at(self)) ||
+    if (piece != Piece::Grid || !own || without_brackets(own->text()) != without_brackets(written_.at(self)) ||
         std::ranges::any_of(own->variables(), [&](auto& name) { return names_.contains(name); }))
       return std::nullopt;
     const Expression whole = size.substitute({{self, *own}}), once = rounded_up_once(whole);
@@ -401,6 +403,22 @@ class LaunchEditor {
       if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreadsPerBlock)
         return refused("the block of the launch at " + place_of(site_) + " would have " + std::to_string(threads) +
                        " threads, which is more than 1024: this launch's block has another size than the recorded one");
+    }
+    return done();
+  }
+
+  /// Refuses more dynamic shared memory than a launch gets unless cudaFuncSetAttribute asks for it: a patch writes no
+  /// such call into the application, and the launch would fail there, though not where the candidate was measured.
+  Status check_shared() const {
+    uint32_t most = mep_.language == "hip" ? kOrdinarySharedBytesOfHip : kOrdinarySharedBytes;
+    for (auto& instance : mep_.instances)
+      most = std::max({most, instance.geometry.shared_bytes, instance.settings.max_dynamic_shared});
+    for (auto& instance : mep_.instances) {
+      KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
+      if (wanted.shared_bytes > most)
+        return refused("the launch at " + place_of(site_) + " would ask for " + std::to_string(wanted.shared_bytes) +
+                       " bytes of dynamic shared memory, and the application may use " + std::to_string(most) +
+                       " there: it has not set a larger cudaFuncAttributeMaxDynamicSharedMemorySize for the kernel");
     }
     return done();
   }
@@ -496,11 +514,13 @@ class LaunchEditor {
     if (between != ", " && between != ",") return;
     const size_t line = source.rfind('\n', grid->begin) + 1;  // 0 where there is none.
     const std::string_view before = source.substr(line, grid->begin - line);
-    const std::string_view after = source.substr(block->end, source.find('\n', block->end) - block->end);
+    std::string_view after = source.substr(block->end, source.find('\n', block->end) - block->end);
+    const bool returns = after.ends_with('\r');
+    after.remove_suffix(returns);
     const std::string both = grid->text + ", " + block->text;
     const size_t limit = line_limit(source);
     if (before.size() + both.size() + after.size() <= limit) return;
-    grid->text = broken_at_commas(both, before, after, limit);
+    grid->text = broken_at_commas(both, before, after, limit, returns ? "\r\n" : "\n");
     grid->end = block->end, grid->what = "the size of the launch at " + place_of(site_);
     result_.edits.erase(block);
   }
@@ -513,15 +533,19 @@ class LaunchEditor {
     if (parts.empty() && is_number(text, form)) parts = {text};
     bool plain =
         std::all_of(text.begin(), text.end(), [](char c) { return word_character(c) || c == '.' || c == ':'; });
-    std::string whole = form == "dim3" && plain ? text : "dim3(" + text + ")";
+    std::string whole = form == "dim3" && plain && as_operand(site_, text) == text ? text : "dim3(" + text + ")";
+    const std::set<size_t>& real = piece == Piece::Grid ? site_.real_grid : site_.real_block;
     for (int axis = 0; axis < 3; ++axis) {
       std::string name = variable(piece, axis);
       if (parts.empty()) {
-        names_[name] = whole + "." + kAxis[axis];
+        names_[name] = written_[name] = whole + "." + kAxis[axis];
         continue;
       }
-      names_[name] = static_cast<size_t>(axis) < parts.size() ? parts[static_cast<size_t>(axis)] : "1";
-      auto value = Expression::parse(names_[name]);
+      const size_t part = static_cast<size_t>(axis);
+      written_[name] = part < parts.size() ? parts[part] : "1";
+      // A size of floating point is rounded before it is multiplied, as dim3 does it.
+      names_[name] = real.contains(part) ? "unsigned(" + written_[name] + ")" : as_operand(site_, written_[name]);
+      auto value = Expression::parse(written_[name]);
       if (!value.ok() || !value->variables().empty()) continue;
       if (auto constant = value->evaluate({}); constant.ok()) known_[name] = *constant;
     }
@@ -542,10 +566,11 @@ class LaunchEditor {
   const LaunchGuard& guard_;
   const std::string& beside_;  ///< Name of the kernel that is launched where the guard holds; empty: the same.
   const std::map<std::string, std::string> arguments_ = plain_arguments(mep_, site_);
-  std::map<std::string, std::string> names_;  ///< The site's text for gx, by, …, shared and the kernel's parameters.
-  Bindings known_;                            ///< Those of them that are numbers.
-  bool block_changes_[3] = {};                ///< Axes of the block that change, other than by following a knob.
-  std::set<std::string> following_;           ///< Variables (gx, by, …) that the source computes from a changed knob.
+  std::map<std::string, std::string> names_;    ///< The site's text for gx, by, …, shared and the kernel's parameters.
+  std::map<std::string, std::string> written_;  ///< The same for its sizes where they stay alone: without brackets.
+  Bindings known_;                              ///< Those of them that are numbers.
+  bool block_changes_[3] = {};                  ///< Axes of the block that change, other than by following a knob.
+  std::set<std::string> following_;             ///< Variables (gx, by, …) that the source computes from a changed knob.
   std::optional<Expression> rest_[3];  ///< For grid axes that follow a knob: the candidate's grid relative to that.
   LaunchEdits result_;
 };

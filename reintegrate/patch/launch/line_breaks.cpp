@@ -23,13 +23,14 @@ size_t line_limit(std::string_view file) {
   size_t most = kUsualColumns;
   for (size_t at = 0; at < file.size();) {
     const size_t end = std::min(file.find('\n', at), file.size());
-    most = std::max(most, end - at), at = end + 1;
+    const size_t returns = end > at && file[end - 1] == '\r';
+    most = std::max(most, end - at - returns), at = end + 1;
   }
   return most;
 }
 
-std::string broken_at_commas(std::string_view arguments, std::string_view before, std::string_view after,
-                             size_t limit) {
+std::string broken_at_commas(std::string_view arguments, std::string_view before, std::string_view after, size_t limit,
+                             std::string_view newline) {
   std::string text, line(before);  // Finished lines, and the one that is being written.
   std::vector<size_t> open;        // Columns behind the brackets that are open; 0: arguments within stay on a line.
   const size_t first = before.size();
@@ -51,7 +52,7 @@ std::string broken_at_commas(std::string_view arguments, std::string_view before
                            (open.empty() || (open.size() == 1 && open[0] > 0));
     if (!breakable || line.size() + end_of(at + 1) - (at + 1) <= limit) continue;
     const size_t column = open.empty() ? first : open[0];
-    text += line + '\n';
+    text.append(line).append(newline);
     line = blank(before) + std::string(column - first, ' ');
     ++at;  // The blank.
   }

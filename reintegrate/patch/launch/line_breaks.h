@@ -10,7 +10,8 @@ size_t line_limit(std::string_view file);
 
 /// `arguments` ("dim3(a, b), 64") with line breaks after commas, where a line would have more than `limit` characters:
 /// between the arguments and between those of dim3. `before` and `after`: what stands on the line on both sides of
-/// them. Further lines are aligned with the first argument.
-std::string broken_at_commas(std::string_view arguments, std::string_view before, std::string_view after, size_t limit);
+/// them. Further lines are aligned with the first argument. `newline`: the file's line end.
+std::string broken_at_commas(std::string_view arguments, std::string_view before, std::string_view after, size_t limit,
+                             std::string_view newline);
 
 }  // namespace kernelift::reintegrate

@@ -1,6 +1,7 @@
 // See site_terms.h.
 #include "reintegrate/patch/launch/site_terms.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/words.h"
@@ -63,11 +64,26 @@ bool calls_something(std::string_view text) {
   return false;
 }
 
+std::string as_operand(const LaunchSite& site, const std::string& text) {
+  int depth = 0;
+  for (size_t at = 0, end; at < text.size(); at = std::max(end, at + 1)) {
+    depth += std::strchr("([{", text[at]) ? 1 : std::strchr(")]}", text[at]) ? -1 : 0;
+    end = at;
+    while (end < text.size() && word_character(text[end])) ++end;
+    if (depth == 0 && end > at && site.open_macros.contains(text.substr(at, end - at))) return "(" + text + ")";
+  }
+  return text;
+}
+
 std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchSite& site) {
   std::map<std::string, std::string> names;
   for (size_t p = 0; p < mep.parameters.size() && p < site.argument_text.size(); ++p) {
     const std::string text = site.repeatable_argument(p);
-    if (mep.parameters[p].is_integer() && !text.empty()) names.emplace(mep.parameters[p].name, text);
+    if (!mep.parameters[p].is_integer() || text.empty()) continue;
+    // The launch converts what it passes to the parameter's type, which rounds.
+    names.emplace(mep.parameters[p].name, site.real_arguments.contains(p)
+                                              ? "(" + mep.parameters[p].scalar + ")(" + text + ")"
+                                              : as_operand(site, text));
   }
   return names;
 }
@@ -84,8 +100,11 @@ std::string as_kernel_sees(const Mep& mep, const std::string& variable, const st
 bool same_size(const Expression& wanted, const Expression& spelled,
                const std::map<std::string, std::string>& arguments) {
   std::map<std::string, Expression> by;
-  for (auto& [name, text] : arguments)
-    if (auto parsed = Expression::parse(text); parsed.ok()) by.emplace(name, *parsed);
+  for (auto& [name, text] : arguments) {
+    auto parsed = Expression::parse(text);
+    if (parsed.ok()) by.emplace(name, *parsed);
+    else if (wanted.uses(name)) return false;  // A variable of that name at the launch is another one.
+  }
   return with_ceilings(wanted.substitute(by)) == with_ceilings(spelled);
 }
 

@@ -8,7 +8,10 @@
 
 namespace kernelift::reintegrate {
 
-/// What the launch passes for the kernel's parameters, as it spells it; without those whose text calls a function or
+/// The text of one of the launch's sizes or arguments as an operand: in brackets if a macro in it expands to several.
+std::string as_operand(const LaunchSite& site, const std::string& text);
+
+/// What the launch passes for the kernel's parameters, as operands; without those whose text calls a function or
 /// has side effects, which must not be evaluated once more.
 std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchSite& site);
 
