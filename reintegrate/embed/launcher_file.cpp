@@ -2,9 +2,12 @@
 // kernels that were scanned then.
 #include "reintegrate/embed/launcher_file.h"
 
+#include <algorithm>
+
 #include "core/base/file.h"
 #include "core/base/shown/outside_text.h"
 #include "reintegrate/embed/launcher.h"
+#include "reintegrate/patch/shared_knobs.h"
 
 namespace fs = std::filesystem;
 
@@ -67,6 +70,24 @@ std::string LauncherFile::occupied(const fs::path& header, const std::vector<std
              "remove it";
   return header.string() + " already exists, but no launch of '" + mep_.kernel_name +
          "' goes through it: remove it first";
+}
+
+Status check_embedded_users(const Knob& knob, const ScannedKernel* mine, const ScanIndex& scan, const fs::path& root) {
+  for (auto& kernel : scan.kernels) {
+    if (&kernel == mine || !is_used_by(knob, kernel)) continue;
+    Mep other;  // As much of it as tells where its launcher may lie.
+    other.kernel_name = kernel.name, other.unit = kernel.tu;
+    for (auto& site : scan.launches)
+      if (std::ranges::find(site.kernels, kernel.id) != site.kernels.end()) other.launches.push_back(site);
+    const fs::path header = LauncherFile(other, &kernel, &scan, root).existing();
+    std::error_code code;
+    if (!header.empty())
+      return refused("'" + knob.name + "' is also used by '" + kernel.name + "', which runs embedded code (" +
+                     header.lexically_relative(fs::weakly_canonical(root, code)).string() +
+                     ") that was compiled with " + std::to_string(knob.value) +
+                     " and would keep that value: remove that file first, as its first lines describe");
+  }
+  return done();
 }
 
 }  // namespace kernelift::reintegrate

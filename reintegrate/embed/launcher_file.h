@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/model/mep.h"
 #include "core/model/scan/scan_index.h"
 
@@ -32,5 +33,10 @@ class LauncherFile {
   const ScanIndex* scan_;
   const std::filesystem::path& root_;
 };
+
+/// Refuses a new value of the knob if another kernel than `mine` that uses it runs embedded code, which has the old
+/// one.
+Status check_embedded_users(const Knob& knob, const ScannedKernel* mine, const ScanIndex& scan,
+                            const std::filesystem::path& root);
 
 }  // namespace kernelift::reintegrate

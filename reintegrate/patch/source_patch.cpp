@@ -290,6 +290,7 @@ class Planner {
       if (value == q_.candidate.values.end() || value->second == knob.value) continue;
       const bool of_launch = is_template_argument(mep_, knob);
       if (!of_launch) changed[knob.name] = value->second;
+      if (!of_launch && q_.scan) KERNELIFT_TRY(check_embedded_users(knob, family_.kernel(), *q_.scan, q_.root));
       if (of_launch || knob.value_range.file.empty()) {
         KERNELIFT_TRY((of_launch ? edit_argument : edit_definition)(q_, knob, value->second, draft_));
         continue;

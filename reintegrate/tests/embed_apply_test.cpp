@@ -306,6 +306,29 @@ TEST_F(EmbedApply, RunsOnlyWithoutTheMacrosForWhichTheKernelAsksIfTheRecordedBui
     EXPECT_NE(condition(functions).find("!defined(PERIODIC)"), std::string::npos) << condition(functions);
 }
 
+TEST_F(EmbedApply, RefusesANewValueOfAConstantThatAnotherKernelsEmbeddedCodeWasCompiledWith) {
+  ScannedKernel other = request.scan->kernels[0];
+  other.id = "feedbeef", other.name = "busy", other.key = "busy(float*)", other.definition.file = "lib/busy.cu";
+  request.scan->kernels.push_back(other);
+  write("lib/busy.cu", "void host(float* a) { kernelift_busy::launch(busy, 1, BLOCK)(a); }\n");
+  const size_t at = read("src/config.h").find("64");
+  request.mep.knobs = {
+      {"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {request.mep.kernel_id, other.id}}};
+  request.candidate.values["BLOCK"] = 128;
+  auto planned = [&] {
+    auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root});
+    return patch.ok() ? "planned" : patch.error().message;
+  };
+  EXPECT_EQ(planned(), "planned");
+  write("lib/kernelift_busy.cuh", "// Tuned code for the kernel 'busy', written by an earlier patch.\n");
+  EXPECT_NE(planned().find("'BLOCK' is also used by 'busy', which runs embedded code (lib/kernelift_busy.cuh) that was "
+                           "compiled with 64"),
+            std::string::npos)
+      << planned();
+  request.mep.knobs[0].kernels = {request.mep.kernel_id};
+  EXPECT_EQ(planned(), "planned") << "the other kernel does not use it";
+}
+
 TEST_F(EmbedApply, RemovesTheHeaderWhenThePatchIsRolledBack) {
   candidate(1.005, 5);
   request.trial.smallest_gain = 100;

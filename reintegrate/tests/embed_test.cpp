@@ -192,7 +192,6 @@ TEST_F(Redirect, ChangesOnlyTheNameAndTheBrackets) {
 TEST_F(Redirect, ComparesAtRunTimeIfASiteLaunchesSeveralKernels) {
   EXPECT_EQ(redirected("(x ? scale : other)<<<g, b>>>(a, n, f);", "(x ? scale : other)<<<g, b>>>(a, n, f)", {"1", "2"}),
             "L::launch_one(scale, (x ? scale : other), g, b)(a, n, f);");
-  // Units that include the launch each have a kernel of this name: no address distinguishes them.
   EXPECT_NE(redirected("scale<<<g, b>>>(a, n, f);", "scale<<<g, b>>>(a, n, f)", {"1", "2"})
                 .find("serves 2 kernels by the one name 'scale'"),
             std::string::npos);
