@@ -6,6 +6,8 @@
 namespace kernelift::tuner {
 namespace {
 
+constexpr int kMostTimes = 2;  ///< A finalist is confirmed: what is measured until it gains gains at last.
+
 /// The machine was too busy to decide whether there is a gain: the interval is wide and contains the smallest gain.
 /// Such a finalist is confirmed once more, and the second result counts in any case.
 bool inconclusive(const Verdict& confirmed) {
@@ -51,7 +53,8 @@ std::vector<const RunTrial*> Finalists::waiting() const {
 std::vector<const RunTrial*> Finalists::second_chances() const {
   std::vector<const RunTrial*> chosen;
   for (auto& trial : history_)
-    if (trial.confirmed && inconclusive(*trial.confirmed)) chosen.push_back(&trial);
+    if (trial.confirmed && inconclusive(*trial.confirmed) && history_.times_confirmed(trial.id) < kMostTimes)
+      chosen.push_back(&trial);
   std::sort(chosen.begin(), chosen.end(), [](auto* a, auto* b) {
     double left = a->confirmed->speedup(), right = b->confirmed->speedup();
     return left != right ? left > right : a->id < b->id;

@@ -68,6 +68,7 @@ const RunTrial& History::add(RunTrial trial) {
   Hash key = added->candidate.key();
   keys_.emplace(key, added);
   ++tiers_[added->candidate.tier];
+  if (added->confirmed) ++confirmations_[added->id];
   if (!added->parents.empty()) ++children_[{added->parents[0], added->candidate.tier}];
   bool original = added->candidate.tier == "baseline";
   if (!baseline_ && original) baseline_ = added;
@@ -100,8 +101,14 @@ void History::confirm(int64_t id, Verdict verdict) {
   for (auto* standings : {&working_, &applicable_, &of_models_, &hopeful_, &hopeful_applicable_})
     if (standings->remove(trial, code)) ranked.push_back(standings);
   trial->confirmed = std::move(verdict);
+  ++confirmations_[id];
   if (!trial->figures().ok()) return refuse(*trial);
   for (auto* standings : ranked) standings->add(trial, code);
+}
+
+int History::times_confirmed(int64_t id) const {
+  const auto found = confirmations_.find(id);
+  return found == confirmations_.end() ? 0 : found->second;
 }
 
 void History::refuse(const RunTrial& trial) {

@@ -25,6 +25,8 @@ class History {
   /// From now on the trial has the rank of its confirmed figures. One that is refused has none, nor has its code: it
   /// leads the search no more, and nothing is made of it.
   void confirm(int64_t id, Verdict verdict);
+  /// How often the trial was confirmed, as far as this sitting knows.
+  int times_confirmed(int64_t id) const;
   /// Trials that were right when screened and refused when confirmed, in the order of that.
   const std::vector<int64_t>& refused() const { return refused_; }
 
@@ -89,6 +91,7 @@ class History {
   std::map<std::pair<int64_t, std::string>, size_t> children_;  ///< By parent and tier.
   size_t failed_ = 0;
   std::vector<int64_t> refused_;
+  std::map<int64_t, int> confirmations_;  ///< By trial.
   std::set<Hash> refused_codes_;
   const RunTrial* baseline_ = nullptr;
   Standings working_{sure}, applicable_{sure}, of_models_{sure}, hopeful_{hoped}, hopeful_applicable_{hoped};

@@ -63,7 +63,7 @@ Status JudgedRun::hold() {
   known_.clear();
   for (auto& trial : trials)
     known_[trial.candidate.key().hex()] = {trial.id, trial.figures().ok(), trial.figures().gains(),
-                                           trial.confirmed.has_value()};
+                                           trial.confirmed.has_value(), trial.figures().speedup_low()};
   if (!trials.empty()) return done();
   const Evaluation measured = evaluator_->submit(original_).get();
   auto* verdict = std::get_if<Verdict>(&measured);
@@ -75,11 +75,13 @@ Status JudgedRun::hold() {
 Result<int64_t> JudgedRun::add(const Candidate& candidate, const Verdict& verdict) {
   spent_ += verdict.compile_seconds + verdict.evaluate_seconds;
   Known& known = known_[candidate.key().hex()];
-  if (known.id > 0 && known.right == verdict.ok() && known.gains == verdict.gains()) return known.id;
+  // What was confirmed, or refused then, is known better than what is screened now.
+  const bool alike = known.right == verdict.ok() && known.gains == verdict.gains();
+  if (known.id > 0 && (alike || (known.confirmed && (verdict.ok() || !known.right)))) return known.id;
   // What was confirmed and is refused now counts no more.
   if (known.id > 0 && known.confirmed && !verdict.ok()) KERNELIFT_TRY(run_->record_confirmation(known.id, verdict));
   KERNELIFT_ASSIGN(known.id, run_->record(candidate, verdict, {}, spent_));
-  known.right = verdict.ok(), known.gains = verdict.gains(), known.confirmed = false;
+  known.right = verdict.ok(), known.gains = verdict.gains(), known.confirmed = false, known.low = 0;
   return known.id;
 }
 
@@ -90,9 +92,13 @@ Result<int64_t> JudgedRun::keep(const Candidate& candidate, const Evaluation& sc
   KERNELIFT_TRY(hold());
   KERNELIFT_ASSIGN(const int64_t id, add(candidate, *verdict));
   if (auto* again = confirmed ? std::get_if<Verdict>(&*confirmed) : nullptr) {
-    KERNELIFT_TRY(run_->record_confirmation(id, *again));
+    Known& known = known_[candidate.key().hex()];
+    // Of several confirmations the weakest counts: who asks until one gains would get a gain at last.
+    if (!known.confirmed || !again->ok() || (known.right && again->speedup_low() < known.low)) {
+      KERNELIFT_TRY(run_->record_confirmation(id, *again));
+      known = {id, again->ok(), again->gains(), true, again->speedup_low()};
+    }
     spent_ += again->compile_seconds + again->evaluate_seconds;
-    known_[candidate.key().hex()] = {id, again->ok(), again->gains(), true};
   }
   KERNELIFT_TRY(run_->record_time(spent_));
   return id;

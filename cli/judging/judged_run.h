@@ -32,6 +32,7 @@ class JudgedRun {
   struct Known {
     int64_t id = 0;
     bool right = false, gains = false, confirmed = false;
+    double low = 0;  ///< Lower end of the confirmed speedup.
   };
   JudgedRun(Mep mep, std::filesystem::path folder, std::filesystem::path state, tuner::RunMeta meta, Candidate original,
             Evaluator& evaluator)
