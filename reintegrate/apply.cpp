@@ -212,15 +212,13 @@ class Apply {
     say("running the repository's hooks (" + hooks + ") on the patch");
     Status passed = git_.try_hooks([&](auto& one) { return commit_message(one); }, journal_->folder());
     KERNELIFT_ASSIGN(auto changed, journal_->write_patched_again());
-    if (InterruptGuard::interrupted())
-      return passed.ok() ? stopped() : std::optional(Stop{ApplyOutcome::Interrupted, passed.error().message});
     std::string why = passed.ok() ? "" : passed.error().message;
+    if (InterruptGuard::interrupted()) return why.empty() ? stopped() : Stop{ApplyOutcome::Interrupted, why};
     if (passed.ok() && !changed.empty())
       why = "the repository's hooks (" + hooks + ") change the patched file; what they made of it is in " + changed[0];
     if (why.empty()) return std::optional<Stop>();
-    return std::optional(
-        Stop{ApplyOutcome::HookRefused,
-             why + ". With --hooks skip the commit is made without them, and they are left to `git commit --amend`"});
+    why += ". With --hooks skip the commit is made without them, and they are left to `git commit --amend`";
+    return std::optional(Stop{ApplyOutcome::HookRefused, why});
   }
 
   static std::string percent(double fraction) {

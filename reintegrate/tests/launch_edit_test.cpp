@@ -7,51 +7,10 @@
 #include <set>
 
 #include "core/tests/expression_literal.h"
+#include "reintegrate/tests/edited_launch.h"
 
 namespace kernelift::reintegrate {
 namespace {
-
-struct Launch {
-  std::string source;
-  Mep mep;
-  LaunchSite site;
-  CandidateLaunch launch = CandidateLaunch::as_recorded("k");
-  Bindings values, changed;
-  LaunchGuard guard;
-
-  Launch(const std::string& grid, const std::string& block, const std::string& shared = "") {
-    source = "void f(int n) { k<<<" + grid + ", " + block + (shared.empty() ? "" : ", " + shared) + ">>>(n); }\n";
-    source += "// " + std::string(200, '-') + "\n";  // In a file with such lines none is broken.
-    site.kernels = {"id"};
-    site.range = {"f.cu", 16, source.find("; }"), 1, 1};
-    size_t g = source.find("<<<") + 3, b = g + grid.size() + 2;
-    site.grid_range = {"f.cu", g, g + grid.size(), 1, 1};
-    site.block_range = {"f.cu", b, b + block.size(), 1, 1};
-    site.argument_text = {"n", "m"};
-    site.grid[0] = "(n + 63) / 64"_e, site.grid[1] = "(m + 1) / 2"_e, site.grid[2] = "1"_e;
-    site.block[0] = "64"_e, site.block[1] = "2"_e, site.block[2] = "1"_e;
-    if (!shared.empty()) site.shared_range = {"f.cu", b + block.size() + 2, b + block.size() + 2 + shared.size(), 1, 1};
-    MepInstance instance;
-    instance.geometry = {{8, 4, 1}, {64, 2, 1}, 256, false};
-    mep.instances = {instance};
-  }
-  void grid(const char* x) { launch.grid[0] = *Expression::parse(x); }
-  void block(const char* x) { launch.block[0] = *Expression::parse(x); }
-
-  std::vector<std::string> notes() {
-    auto edits = edit_launch(mep, site, launch, values, changed, source);
-    return edits.ok() ? edits->notes : std::vector{edits.error().message};
-  }
-  std::string result() {
-    auto edits = edit_launch(mep, site, launch, values, changed, source, false, guard);
-    if (!edits.ok()) return "refused: " + edits.error().message;
-    std::string text = source;
-    for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
-      text.replace(edit->begin, edit->end - edit->begin, edit->text);
-    size_t begin = text.find("<<<");
-    return text.substr(begin, text.find(">>>") + 3 - begin);
-  }
-};
 
 TEST(LaunchEdit, LeavesARecordedGeometryAlone) { EXPECT_EQ(Launch("grid", "block").result(), "<<<grid, block>>>"); }
 
@@ -85,45 +44,6 @@ TEST(LaunchEdit, UsesTheMembersOfADim3Variable) {
             "                         (size_t(grids.y) * blocks.y + 3) / 4, grids.z),\r\n"
             "                    dim3(64, 4, blocks.z)>>>")
       << "lines end as the file's do";
-}
-
-TEST(LaunchEdit, PutsMacrosOfSeveralOperandsInBrackets) {
-  Launch l("BLOCKS", "dim3(WIDTH, ROWS)");
-  l.site.grid_form = "number", l.site.block_form = "dim3", l.site.open_macros = {"BLOCKS", "WIDTH", "COUNT"};
-  l.grid("gx * 8");
-  EXPECT_EQ(l.result(), "<<<(BLOCKS) * 8, dim3(WIDTH, ROWS)>>>") << "the block is as it was written";
-  l.site.open_macros = {};
-  EXPECT_EQ(l.result(), "<<<BLOCKS * 8, dim3(WIDTH, ROWS)>>>");
-  l.site.open_macros = {"N"}, l.site.argument_text = {"N"};
-  l.mep.parameters.resize(1), l.mep.parameters[0].name = "n", l.mep.parameters[0].scalar = "int";
-  l.mep.instances[0].parameters = {{0, 4}};
-  l.mep.instances[0].arguments.assign(4, std::byte{1});
-  l.grid("ceil_div(n, 64)");
-  EXPECT_EQ(l.result(), "<<<((N) + 63) / 64, dim3(WIDTH, ROWS)>>>");
-  l.site.argument_text = {"up(N)"};
-  EXPECT_EQ(l.result(), "<<<(up(N) + 63) / 64, dim3(WIDTH, ROWS)>>>");
-  l.site.argument_text = {"x / 2.0"}, l.site.real_arguments = {0};
-  EXPECT_EQ(l.result(), "<<<((int)(x / 2.0) + 63) / 64, dim3(WIDTH, ROWS)>>>");
-}
-
-TEST(LaunchEdit, RoundsASizeOfFloatingPointBeforeItIsMultiplied) {
-  Launch l("dim3(n / 256.0, m)", "64");
-  l.site.grid_form = "dim3", l.site.real_grid = {0};
-  l.grid("gx * 4");
-  EXPECT_EQ(l.result(), "<<<dim3(unsigned(n / 256.0) * 4, m), 64>>>");
-  l.grid("gx"), l.launch.grid[1] = "gy * 2"_e;
-  EXPECT_EQ(l.result(), "<<<dim3(n / 256.0, m * 2), 64>>>") << "the other axis is as it was written";
-}
-
-TEST(LaunchEdit, RefusesMoreSharedMemoryThanTheApplicationMayUse) {
-  Launch l("grid", "64", "bytes");
-  l.launch.shared = "shared * 256"_e;
-  EXPECT_NE(l.result().find("would ask for 65536 bytes of dynamic shared memory"), std::string::npos) << l.result();
-  l.mep.instances[0].settings.max_dynamic_shared = 96 << 10;
-  EXPECT_EQ(l.result(), "<<<grid, 64, bytes * 256>>>");
-  l.mep.instances[0].settings.max_dynamic_shared = 0;
-  l.launch.shared = "shared * 192"_e;
-  EXPECT_EQ(l.result(), "<<<grid, 64, bytes * 192>>>") << "48 KiB need not be asked for";
 }
 
 TEST(LaunchEdit, WrapsADim3ExpressionThatIsNotAName) {
