@@ -402,6 +402,17 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
                                   : evaluation;
 }
 
+std::optional<Evaluation> SizeComparison::refuted(const Candidate& candidate) {
+  if (candidate.source != source_ || candidate.launches.empty() || !candidate.scratch.empty()) return std::nullopt;
+  legality::Bounds bounds;
+  bounds.seconds = kLeastPatience;
+  Verdict right;
+  right.stage = Stage::Verify;
+  Evaluation evaluation = judged(right, candidate, bounds);
+  if (std::get<Verdict>(evaluation).ok()) return std::nullopt;
+  return evaluation;
+}
+
 std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {
   return std::async(std::launch::async, [this, evaluation = std::move(evaluation), candidate = std::move(candidate)] {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kAskingNiceness);  // Of this thread alone.

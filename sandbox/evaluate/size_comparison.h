@@ -31,6 +31,9 @@ class SizeComparison {
   legality::Answer answer(const Candidate& candidate, legality::Bounds bounds = {});
   /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds = {});
+  /// The verdict on the unchanged text under another launch, if that is surely wrong: it need not be run, and what
+  /// leaves its shared arrays ends a GPU's process. nullopt: run it.
+  std::optional<Evaluation> refuted(const Candidate& candidate);
   /// A share of the time that its confirmation has.
   static legality::Bounds bounds_of_finalist(std::optional<Deadline> deadline);
   /// The same for a verdict that is right so far, in a thread of its own and of low priority: the search goes on

@@ -196,6 +196,7 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
 Evaluation CpuEvaluator::measure(const EvaluationJob& job) {
   const std::string& image = job.compiled.image;
   Hash key = code_key(job.candidate, image);
+  if (auto wrong = size_comparison_->refuted(job.candidate)) return std::move(*wrong);
   std::lock_guard one_at_a_time(confirming_);
   if (options_.share_measurements) {
     if (key == baseline_key_) return same_as_original(report_, options_.cold);

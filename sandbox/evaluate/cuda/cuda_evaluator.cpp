@@ -378,6 +378,7 @@ Evaluation CudaEvaluator::race(Gpu& gpu, EvaluationJob& job, const std::string& 
 }
 
 std::optional<Evaluation> CudaEvaluator::measure(Gpu& gpu, EvaluationJob& job) {
+  if (auto wrong = size_comparison_->refuted(job.candidate)) return wrong;
   std::lock_guard one_at_a_time(gpu.busy);
   auto evaluation = measure_held(gpu, job);
   auto* verdict = evaluation ? std::get_if<Verdict>(&*evaluation) : nullptr;

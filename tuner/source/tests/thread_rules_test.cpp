@@ -175,6 +175,23 @@ TEST(SharedPrivatisation, LeavesArraysThatAreLargeOrUsedOtherwise) {
             "");
 }
 
+TEST(SharedPrivatisation, IsNotForWarpsOfWhichALaneMayHaveEnded) {
+  const std::string kernel = R"(__global__ void k(float *sums, const float *x) {
+  float sum = x[threadIdx.y * blockDim.x + threadIdx.x];
+  if (threadIdx.y == 0) {
+    sum += __shfl_down_sync(0xffffffffu, sum, 8);
+    if (threadIdx.x == 0) atomicAdd(sums, sum);
+  }
+}
+)";
+  RuleContext rows = with_extent(0, 4);
+  rows.geometries = {{{64, 64, 1}, {16, 16, 1}}};
+  EXPECT_TRUE(offers("shared_privatisation", kernel, {{"factor", 1}}, rows).empty())
+      << "the other row of the warp has ended, or waits for ever at the barrier behind";
+  rows.geometries = {{{64, 64, 1}, {32, 16, 1}}};
+  EXPECT_FALSE(offers("shared_privatisation", kernel, {{"factor", 1}}, rows).empty()) << "rows are warps";
+}
+
 TEST(BlockIndex, IsRecognisedInItsUsualSpellings) {
   for (auto* spelled : {"(unsigned long long)blockDim.x * blockIdx.x + threadIdx.x",
                         "blockIdx.x * static_cast<long>(blockDim.x) + (long)threadIdx.x"})

@@ -107,4 +107,38 @@ void AxisDependence::propagate(const clang::Stmt* statement, Axes outer, const s
     if (axes) depends_[variable] |= axes;
 }
 
+bool waits_by_thread(const KernelSource& source, const clang::CompoundStmt* body, bool (*waits)(const clang::Stmt*)) {
+  AxisDependence threads(
+      source, {{2, nullptr, "threadIdx.x", "x"}, {2, nullptr, "threadIdx.y", "y"}, {2, nullptr, "threadIdx.z", "z"}});
+  threads.propagate(std::vector<const clang::Stmt*>(body->body_begin(), body->body_end()), {});
+  bool found = false;
+  walk(body, [&](const clang::Stmt* statement) {
+    const clang::Stmt* condition = nullptr;
+    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) condition = branch->getCond();
+    else if (auto* choice = llvm::dyn_cast<clang::SwitchStmt>(statement)) condition = choice->getCond();
+    else if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) condition = loop->getCond();
+    else if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) condition = loop->getCond();
+    else if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) condition = loop->getCond();
+    if (!condition || threads.axes_of(condition) == 0) return !found;
+    // A jump may skip everything in its loop.
+    const clang::Stmt* whole = statement;
+    bool leaves = false;
+    walk(statement, [&](const clang::Stmt* inner) {
+      leaves |= llvm::isa<clang::BreakStmt, clang::ContinueStmt>(inner);
+      return !leaves;
+    });
+    for (auto* up = source.parent(statement); leaves && up && up != body; up = source.parent(up))
+      if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt>(up)) whole = up;
+    found |= waits(whole);
+    return !found;
+  });
+  return found;
+}
+
+bool rests_on_ended_lanes(const KernelSource& source, const clang::CompoundStmt* body, const RuleContext& facts) {
+  constexpr unsigned kWarp = 32;
+  const bool parted = std::ranges::any_of(facts.geometries, [](auto& one) { return one.block.x % kWarp != 0; });
+  return parted && waits_by_thread(source, body, has_barrier);
+}
+
 }  // namespace kernelift::tuner

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tuner/source/rules/kernel_source.h"
+#include "tuner/source/rules/rule.h"
 
 namespace kernelift::tuner {
 
@@ -43,5 +44,14 @@ class AxisDependence {
   std::vector<JamAxis> axes_;
   std::map<const clang::VarDecl*, Axes> depends_;
 };
+
+/// Something that `waits` (has_barrier) stands under a condition, or in a loop, that differs between threads of a
+/// block.
+bool waits_by_thread(const KernelSource& source, const clang::CompoundStmt* body, bool (*waits)(const clang::Stmt*));
+
+/// Some lanes of a warp may run a warp operation while the others have ended, which is as good as having taken part:
+/// rows of a block are no whole warps, and the operation stands under a condition of threads. Where they wait for a
+/// barrier instead, the operation waits for them.
+bool rests_on_ended_lanes(const KernelSource& source, const clang::CompoundStmt* body, const RuleContext& facts);
 
 }  // namespace kernelift::tuner

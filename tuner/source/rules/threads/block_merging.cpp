@@ -54,7 +54,6 @@ class Merger {
   bool add_remainder_loop(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const;
   std::string name_of(size_t axis, const std::string& number) const;
   /// Whether no barrier depends on the thread: a thread that skips a barrier would wait at that of the next iteration.
-  bool barriers_are_uniform(const std::vector<const clang::Stmt*>& statements) const;
 
   const KernelSource& source_;
   const clang::CompoundStmt* body_;
@@ -129,34 +128,6 @@ std::string Merger::name_of(size_t axis, const std::string& number) const {
          (number == "0" ? "" : " + " + number);
 }
 
-bool Merger::barriers_are_uniform(const std::vector<const clang::Stmt*>& statements) const {
-  AxisDependence threads(
-      source_, {{2, nullptr, "threadIdx.x", "x"}, {2, nullptr, "threadIdx.y", "y"}, {2, nullptr, "threadIdx.z", "z"}});
-  threads.propagate(statements, {});
-  bool uniform = true;
-  walk(body_, [&](const clang::Stmt* statement) {
-    const clang::Stmt* condition = nullptr;
-    if (auto* branch = llvm::dyn_cast<clang::IfStmt>(statement)) condition = branch->getCond();
-    else if (auto* choice = llvm::dyn_cast<clang::SwitchStmt>(statement)) condition = choice->getCond();
-    else if (auto* loop = llvm::dyn_cast<clang::ForStmt>(statement)) condition = loop->getCond();
-    else if (auto* loop = llvm::dyn_cast<clang::WhileStmt>(statement)) condition = loop->getCond();
-    else if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) condition = loop->getCond();
-    if (!condition || threads.axes_of(condition) == 0) return uniform;
-    // A jump may skip every barrier of its loop.
-    const clang::Stmt* whole = statement;
-    bool leaves = false;
-    walk(statement, [&](const clang::Stmt* inner) {
-      leaves |= llvm::isa<clang::BreakStmt, clang::ContinueStmt>(inner);
-      return !leaves;
-    });
-    for (auto* up = source_.parent(statement); leaves && up && up != body_; up = source_.parent(up))
-      if (llvm::isa<clang::ForStmt, clang::WhileStmt, clang::DoStmt>(up)) whole = up;
-    uniform &= !has_block_barrier(whole);
-    return uniform;
-  });
-  return uniform;
-}
-
 /// Writes the original text in a loop over the neighbours, with barriers between the iterations, which use the same
 /// shared memory. It seldom runs, so neither it nor its inner loops are unrolled.
 bool Merger::add_remainder_loop(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const {
@@ -202,7 +173,8 @@ std::optional<TextEdit> Merger::rewrite() {
   begin_ = start->begin, end_ = *close;
   for (auto& [variable, axes] : copies_.dependence().dependents())
     if (!variable->hasLocalStorage() && !variable->hasAttr<clang::CUDASharedAttr>()) return std::nullopt;
-  if (!shared_memory_is_plain() || !barriers_are_uniform(all) || !copies_.names_can_be_copied(body_, {begin_, end_}))
+  if (!shared_memory_is_plain() || waits_by_thread(source_, body_, has_block_barrier) ||
+      !copies_.names_can_be_copied(body_, {begin_, end_}))
     return std::nullopt;
   std::vector<const clang::Stmt*> statements(first, all.end());
   std::erase_if(statements, [](auto* statement) {
@@ -258,8 +230,9 @@ std::vector<Opportunity> find_block_merging(const KernelSource& source, const Ru
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   // Kernels without barriers and shared memory are left to unroll_and_jam.
   bool together = body && (has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos);
-  if (!together || !kernel->getReturnType()->isVoidType() || facts.geometries.empty() || others_read_indices(source) ||
-      keeps_addresses(source, body) || !is_plain(source, body))
+  if (!together || rests_on_ended_lanes(source, body, facts) || !kernel->getReturnType()->isVoidType() ||
+      facts.geometries.empty() || others_read_indices(source) || keeps_addresses(source, body) ||
+      !is_plain(source, body))
     return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<int, JamAxis>> axes;

@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "tuner/source/rules/spelled_type.h"
+#include "tuner/source/rules/threads/axis_dependence.h"
 #include "tuner/source/rules/threads/block_index.h"
 
 namespace kernelift::tuner {
@@ -146,7 +147,9 @@ std::vector<Opportunity> find_shared_privatisation(const KernelSource& source, c
   auto* kernel = source.kernel(facts.kernel);
   auto* body = kernel ? llvm::dyn_cast<clang::CompoundStmt>(kernel->getBody()) : nullptr;
   auto open = body ? source.offset(body->getLBracLoc()) : std::nullopt;
-  if (!open || !kernel->getReturnType()->isVoidType() || has_dynamic_shared(source)) return {};
+  if (!open || !kernel->getReturnType()->isVoidType() || has_dynamic_shared(source) ||
+      rests_on_ended_lanes(source, body, facts))
+    return {};
   const std::vector<Array> arrays = arrays_in(source, facts, kernel);
   if (arrays.empty()) return {};
   std::vector<Opportunity> forms;
