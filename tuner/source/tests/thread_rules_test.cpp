@@ -179,12 +179,14 @@ TEST(SharedPrivatisation, IsNotForWarpsOfWhichALaneMayHaveEnded) {
   const std::string kernel = R"(__global__ void k(float *sums, const float *x) {
   float sum = x[threadIdx.y * blockDim.x + threadIdx.x];
   if (threadIdx.y == 0) {
-    sum += __shfl_down_sync(0xffffffffu, sum, 8);
-    if (threadIdx.x == 0) atomicAdd(sums, sum);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 8);
+    if (threadIdx.x == 0) {
+      atomicAdd(&sums[0], sum);
+    }
   }
 }
 )";
-  RuleContext rows = with_extent(0, 4);
+  RuleContext rows = with_extent(0, 64);
   rows.geometries = {{{64, 64, 1}, {16, 16, 1}}};
   EXPECT_TRUE(offers("shared_privatisation", kernel, {{"factor", 1}}, rows).empty())
       << "the other row of the warp has ended, or waits for ever at the barrier behind";
