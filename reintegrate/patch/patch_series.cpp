@@ -72,6 +72,11 @@ Result<std::string> carry_over(const std::string& name, const std::string& base,
 }
 
 Status PatchSeries::add(const SourcePatch& patch) {
+  for (const SourcePatch& other : steps_)
+    for (auto [embeds, changes] : {std::pair(&other, &patch), std::pair(&patch, &other)})
+      if (embeds->embeds() && changes->users_of_new_values.contains(embeds->kernel_id))
+        return refused("it changes a constant with whose old value the embedded code of " + embeds->launcher +
+                       " was compiled");
   SourcePatch step = patch;
   std::map<fs::path, FileChange> files = files_;
   for (auto& change : step.changes) {

@@ -585,6 +585,14 @@ Hash SourcePatch::identity() const {
   return hasher.finish();
 }
 
-Result<SourcePatch> plan_patch(const PatchQuestion& question) { return Planner(question).run(); }
+Result<SourcePatch> plan_patch(const PatchQuestion& question) {
+  auto planned = Planner(question).run();
+  if (!planned.ok()) return planned;
+  planned->kernel_id = question.mep.kernel_id;
+  if (question.scan && !question.embedded)
+    for (auto* other : shared_knobs(question.mep, *question.scan, question.candidate.values).others)
+      planned->users_of_new_values.insert(other->id);
+  return planned;
+}
 
 }  // namespace kernelift::reintegrate

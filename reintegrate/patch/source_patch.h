@@ -6,6 +6,7 @@
 // (embed/embedding_patch.h).
 #pragma once
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct SourcePatch {
   std::string launcher;                        ///< Name of the generated launcher if the patch carries PTX; else empty.
   std::string kernel, beside;                  ///< A kernel and the one beside it, between which launches choose,
                                                ///< unqualified; or empty.
+  std::string kernel_id;                       ///< ScannedKernel::id of the kernel that it is for.
+  std::set<std::string> users_of_new_values;   ///< Ids of other kernels that use a constant to which it gives a value.
   bool embeds() const { return !launcher.empty(); }
   std::string diff() const;  ///< Unified diff of all files.
   Hash identity() const;     ///< Of all files before and after.

@@ -93,6 +93,19 @@ TEST_F(Series, AStepHasTheFilesThatOnlyEarlierOnesChange) {
   EXPECT_FALSE(series.add(first).ok()) << "it cannot be created twice";
 }
 
+TEST_F(Series, AConstantKeepsTheValueWithWhichAnotherStepsCodeWasCompiled) {
+  SourcePatch embeds, changes;
+  embeds.launcher = "tuned_k1", embeds.kernel_id = "k1";
+  changes.kernel_id = "k2", changes.users_of_new_values = {"k1"};
+  PatchSeries first, second;
+  ASSERT_TRUE(first.add(embeds).ok());
+  EXPECT_FALSE(first.add(changes).ok());
+  ASSERT_TRUE(second.add(changes).ok());
+  EXPECT_FALSE(second.add(embeds).ok()) << "in whatever order";
+  changes.users_of_new_values = {"k3"};
+  EXPECT_TRUE(first.add(changes).ok());
+}
+
 TEST_F(Series, APatchThatClashesAddsNothing) {
   PatchSeries series;
   ASSERT_TRUE(series.add(patch("one", "1", "one")).ok());
