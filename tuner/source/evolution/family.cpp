@@ -18,6 +18,7 @@ constexpr RuleFamily kRules[] = {
     {"restrict_pointers", Family::Memory},
     {"pad_shared", Family::Memory},
     {"constant_to_global", Family::Memory},
+    {"static_table", Family::Memory},
     {"shared_privatisation", Family::Memory},
     {"loop_to_grid", Family::Parallelism},
     {"loop_to_threads", Family::Parallelism},

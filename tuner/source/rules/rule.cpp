@@ -323,7 +323,8 @@ const std::vector<const Rule*>& all_rules() {
                                                  &kDoubleToFloat,
                                                  &kLaunchBounds,
                                                  &kPadShared,
-                                                 &kConstantToGlobal};
+                                                 &kConstantToGlobal,
+                                                 &kStaticTable};
   return rules;
 }
 

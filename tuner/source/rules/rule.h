@@ -114,7 +114,8 @@ extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening
     kLaunchBounds, kReciprocal, kDoubleToFloat, kUnrollAndJam, kWarpReduction, kWarpAggregation, kSharedPrivatisation,
     kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling,
     kBlockReduction, kStencilRegisterTiling, kSlidingWindow, kVectorisedAccesses, kSplitK, kMultipleAccumulators,
-    kThreadToWarp, kGridStride, kRegisterPrivatisation, kStencilSharedTiling, kStreamingAccesses, kLoopToThreads;
+    kThreadToWarp, kGridStride, kRegisterPrivatisation, kStencilSharedTiling, kStreamingAccesses, kLoopToThreads,
+    kStaticTable;
 const std::vector<const Rule*>& all_rules();
 /// nullptr: no rule has that name.
 const Rule* find_rule(std::string_view name);

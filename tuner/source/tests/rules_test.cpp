@@ -234,6 +234,24 @@ TEST(ConstantToGlobal, MovesTablesReadWithDivergentIndices) {
   EXPECT_EQ(offers("constant_to_global", text, {}).size(), 1u) << "`same` is read with uniform indices";
 }
 
+TEST(StaticTable, KeepsConstantsThatAreOnlyReadOnce) {
+  auto with = [](const std::string& table, const std::string& use) {
+    return after("static_table", "__global__ void k(int *y, const int *x, int n) {\n  int i = threadIdx.x;\n  " +
+                                     table + "\n  " + use + "\n}\n");
+  };
+  const std::string read = "y[i] = t[x[i] & 3];";
+  EXPECT_THAT(with("const int t[] = {1, 2, 4, 8};", read), HasSubstr("  static const int t[] = {1, 2, 4, 8};"));
+  EXPECT_THAT(with("int t[4] = {1, 2, 4, 8};", read), HasSubstr("  static const int t[4] = {1, 2, 4, 8};"));
+  EXPECT_THAT(with("constexpr int t[4] = {1, 2, 4, 8};", read), HasSubstr("  static constexpr int t[4]"));
+  EXPECT_THAT(with("const unsigned char t[] = \"0123\";", read), HasSubstr("  static const unsigned char t[]"));
+  EXPECT_NE(with("const int t[] = {1, 2, 4, 8};", "y[i] = n > 0 ? t[x[i] & 3] : (t[i & 1]);"), "");
+  EXPECT_EQ(with("int t[4] = {1, 2, 4, 8};", "t[0] += i; " + read), "") << "it is changed";
+  EXPECT_EQ(with("int t[4] = {1, 2, 4, 8};", "int *p = t; p[1] = i; " + read), "") << "its address is kept";
+  EXPECT_EQ(with("int t[4] = {1, 2, 4, n};", read), "") << "its values are the launch's";
+  EXPECT_EQ(with("static const int t[4] = {1, 2, 4, 8};", read), "") << "it is so already";
+  EXPECT_EQ(with("int t[2] = {1, 2};", "y[i] = t[x[i] & 1];"), "") << "it may lie in registers";
+}
+
 KernelFacts facts_of(double dram, double fp32, double issue) {
   KernelFacts facts;
   facts.seconds = 1;
