@@ -48,6 +48,11 @@ void History::Standings::add(const RunTrial* trial, const Hash& code) {
   order_.insert(trial);
 }
 
+const RunTrial* History::Standings::of(const Hash& code) const {
+  const auto place = leaders_.find(code);
+  return place == leaders_.end() ? nullptr : place->second;
+}
+
 bool History::Standings::remove(const RunTrial* trial, const Hash& code) {
   const auto place = leaders_.find(code);
   if (place == leaders_.end() || place->second != trial) return false;
@@ -96,14 +101,24 @@ const RunTrial& History::add(RunTrial trial) {
 void History::confirm(int64_t id, Verdict verdict) {
   RunTrial* trial = by_id(trials_, id);
   if (!trial) return;
-  const Hash code = code_of(*trial);
-  std::vector<Standings*> ranked;
-  for (auto* standings : {&working_, &applicable_, &of_models_, &hopeful_, &hopeful_applicable_})
-    if (standings->remove(trial, code)) ranked.push_back(standings);
-  trial->confirmed = std::move(verdict);
   ++confirmations_[id];
-  if (!trial->figures().ok()) return refuse(*trial);
-  for (auto* standings : ranked) standings->add(trial, code);
+  // Ranks are by figures, so they are given up before these change.
+  std::vector<Standings*> ranked;
+  if (!verdict.ok()) refuse(*trial);
+  else ranked = withdraw(*trial);
+  trial->confirmed = std::move(verdict);
+  for (auto* standings : ranked) standings->add(trial, code_of(*trial));
+}
+
+std::vector<History::Standings*> History::withdraw(const RunTrial& trial) {
+  const Hash code = code_of(trial);
+  std::vector<Standings*> ranked;
+  for (auto* standings : standings())
+    // What leads in its code's place, and was not confirmed, is known less well.
+    if (const RunTrial* leader = standings->of(code);
+        leader && leader != baseline_ && (leader == &trial || !leader->confirmed) && standings->remove(leader, code))
+      ranked.push_back(standings);
+  return ranked;
 }
 
 int History::times_confirmed(int64_t id) const {
@@ -112,8 +127,16 @@ int History::times_confirmed(int64_t id) const {
 }
 
 void History::refuse(const RunTrial& trial) {
+  const Hash code = code_of(trial);
   refused_.push_back(trial.id);
-  refused_codes_.insert(code_of(trial));
+  if (baseline_ && code == code_of(*baseline_)) return;  // It leads until something does better.
+  refused_codes_.insert(code);
+  // Another trial of equal code may have had the rank.
+  for (auto* standings : standings())
+    if (const RunTrial* leader = standings->of(code)) {
+      standings->remove(leader, code);
+      if (leader != &trial && std::ranges::find(refused_, leader->id) == refused_.end()) refused_.push_back(leader->id);
+    }
 }
 
 size_t History::count_of(const std::string& tier) const {

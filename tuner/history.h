@@ -2,6 +2,7 @@
 // proposers read this one. A run of hours has some hundred thousand trials, so everything that is queried at each
 // verdict is kept sorted: no query is linear in the number of trials.
 #pragma once
+#include <array>
 #include <deque>
 #include <map>
 #include <set>
@@ -65,6 +66,7 @@ class History {
     using Speed = double (*)(const Verdict&);
     explicit Standings(Speed by) : order_(Faster{by}) {}
     void add(const RunTrial* trial, const Hash& code);
+    const RunTrial* of(const Hash& code) const;  ///< nullptr: none.
     /// Before its figures change. False: it has no rank.
     bool remove(const RunTrial* trial, const Hash& code);
     std::vector<const RunTrial*> first(size_t count) const;
@@ -83,6 +85,11 @@ class History {
 
   static double sure(const Verdict& verdict) { return verdict.speedup_low(); }
   void refuse(const RunTrial& trial);
+  std::array<Standings*, 5> standings() {
+    return {&working_, &applicable_, &of_models_, &hopeful_, &hopeful_applicable_};
+  }
+  /// Takes its rank, or that of what leads in its code's place; where it had one.
+  std::vector<Standings*> withdraw(const RunTrial& trial);
   static double hoped(const Verdict& verdict);
 
   std::deque<RunTrial> trials_;

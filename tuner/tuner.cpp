@@ -270,7 +270,7 @@ bool Tuning::may_lead(const Evaluation& evaluation) const {
   const Verdict& verdict = *judged;
   if (!verdict.ok() || verdict.speedup() <= kSmallestGain) return false;
   const auto leaders = history_.winners(options_.finalists, false);
-  return leaders.size() < options_.finalists || verdict.speedup() > leaders.back()->verdict.speedup_low();
+  return leaders.size() < options_.finalists || verdict.speedup() > leaders.back()->figures().speedup_low();
 }
 
 Status Tuning::store(InFlight& finished, const Verdict& verdict) {

@@ -81,7 +81,8 @@ Result<int64_t> JudgedRun::add(const Candidate& candidate, const Verdict& verdic
   // What was confirmed and is refused now counts no more.
   if (known.id > 0 && known.confirmed && !verdict.ok()) KERNELIFT_TRY(run_->record_confirmation(known.id, verdict));
   KERNELIFT_ASSIGN(known.id, run_->record(candidate, verdict, {}, spent_));
-  known.right = verdict.ok(), known.gains = verdict.gains(), known.confirmed = false, known.low = 0;
+  known.right = verdict.ok(), known.gains = verdict.gains(), known.low = 0;
+  known.confirmed = known.confirmed && !verdict.ok();  // One that was refused stays so.
   return known.id;
 }
 

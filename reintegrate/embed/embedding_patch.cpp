@@ -97,6 +97,7 @@ class EmbeddingPlanner {
     for (auto& function : mep_.functions) KERNELIFT_TRY(look_at(function.file, function.line, function.end_line));
     if (const ScannedKernel* mine = family_.kernel(); mine && mep_.functions.empty())
       KERNELIFT_TRY(look_at(mine->definition.file, mine->definition.line, mine->definition.end_line));
+    if (!tested.names.empty()) tested.add_definitions_below(q_.root);
     return tested;
   }
 

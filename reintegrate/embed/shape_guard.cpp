@@ -12,6 +12,7 @@
 #include <regex>
 #include <utility>
 
+#include "core/base/file.h"
 #include "core/base/words.h"
 #include "reintegrate/patch/text_diff.h"
 
@@ -497,6 +498,31 @@ void TestedMacros::look_at(std::string_view text, uint32_t begin, uint32_t end) 
     if (all[i].keyword == "endif" && !open.empty()) open.pop_back();
   }
   if (!inside) enter();
+}
+
+void TestedMacros::add_definitions_below(const std::filesystem::path& root) {
+  static const std::set<std::string> sources = {".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc",
+                                                ".c", ".cc", ".cpp", ".cxx", ".cu",  ".in",  ".hip"};
+  constexpr size_t kMostFiles = 20'000;
+  constexpr uintmax_t kLargest = 4 << 20;
+  size_t files = 0;
+  std::error_code code;
+  using Iterator = std::filesystem::recursive_directory_iterator;
+  for (Iterator at(root, std::filesystem::directory_options::skip_permission_denied, code), end;
+       !code && at != end && files < kMostFiles; at.increment(code)) {
+    if (at->path().filename().string().starts_with(".")) {
+      at.disable_recursion_pending();
+      continue;
+    }
+    if (!sources.contains(at->path().extension().string()) || !at->is_regular_file(code) ||
+        at->file_size(code) > kLargest)
+      continue;
+    ++files;
+    auto text = read_text(at->path());
+    if (!text.ok()) continue;
+    for (auto& directive : directives_of(*text))
+      if (directive.keyword == "define") defined.emplace(directive.name());
+  }
 }
 
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate) {

@@ -7,6 +7,7 @@
 // size and what a patch of the source would ask; what its proof takes for granted is named.
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -40,6 +41,8 @@ struct TestedMacros {
       {};  ///< With the value that the source gives what the build does not.
   /// Adds those of a function in lines [begin, end] (from 1) of a file's text.
   void look_at(std::string_view text, uint32_t begin, uint32_t end);
+  /// A name that any source file of the application defines may come from there, also in the build that was recorded.
+  void add_definitions_below(const std::filesystem::path& root);
 };
 
 /// Refuses a kernel without recorded launches, and launches that the launcher cannot make (cooperative, cluster, …).

@@ -64,6 +64,15 @@ TEST_F(EmbedMacros, RequiresThatAMacroIsUndefinedWhichTheKernelAsksForAndTheBuil
   EXPECT_EQ(macros(), "PERIODIC; MIRRORED undefined; WIDE undefined; ");
 }
 
+TEST_F(EmbedMacros, DoesNotAskForWhatAFileOfTheApplicationMayHaveDefined) {
+  auto root = TemporaryFolder::create("kernelift-macros");
+  ASSERT_TRUE(root.ok());
+  ASSERT_TRUE(write_atomically(root->path() / "config.h", std::string_view("#define USE_DOUBLE\n")).ok());
+  tested.look_at("__global__ void keep() {\n#ifdef USE_DOUBLE\n#endif\n#ifdef PERIODIC\n#endif\n}\n", 1, 6);
+  tested.add_definitions_below(root->path());
+  EXPECT_EQ(macros(), "PERIODIC undefined; not the macro 'USE_DOUBLE', for which the kernel's text asks; ");
+}
+
 TEST_F(EmbedMacros, NamesThoseOfTheSourceAndOfTheToolchainThatItCannotSee) {
   tested.look_at(
       "#define OWN 1\n__global__ void keep() {\n#if OWN && __NVCC__\n#endif\n#if __CUDA_ARCH__ > 800\n#endif\n}\n", 2,

@@ -354,7 +354,9 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   if (bounds.stop.stop_requested()) return worst;
   std::lock_guard lock(mutex_);
   if (answers_.size() >= kMostAnswers) answers_.clear();  // What is asked again is asked soon, if at all.
-  patience_ = in_time ? legality::Bounds().seconds : std::max(kLeastPatience, patience_ / 2);
+  // Who has less time to begin with says nothing of it.
+  if (in_time || bounds.seconds >= patience_)
+    patience_ = in_time ? legality::Bounds().seconds : std::max(kLeastPatience, patience_ / 2);
   return answers_.insert_or_assign(key, Answered{std::move(worst), bounds.seconds, in_time}).first->second.answer;
 }
 

@@ -62,18 +62,28 @@ Result<Point> point_of(const Space& space, const Json& configuration) {
   return point;
 }
 
-/// The object with the configurations, among words that may have braces of their own. Looked for from its name
-/// backwards.
-Json object_in(const std::string& answer) {
-  const size_t name = answer.find("\"configurations\"");
-  const size_t begin = name == answer.npos ? name : answer.rfind('{', name);
-  if (begin == answer.npos) return {};
-  // The shortest text from there on that is an object: what follows may have braces, too.
-  for (size_t end = answer.find('}', begin); end != answer.npos; end = answer.find('}', end + 1)) {
-    const auto braces = std::string_view(answer).substr(begin, end + 1 - begin);
-    if (std::ranges::count(braces, '{') > std::ranges::count(braces, '}')) continue;
-    return Json::parse(braces, nullptr, false);
+/// The text from a brace on to the one that closes it; empty: none does.
+std::string_view braced(std::string_view text, size_t begin) {
+  int open = 0;
+  for (size_t at = begin; at < text.size(); ++at) {
+    open += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
+    if (open == 0) return text.substr(begin, at + 1 - begin);
   }
+  return {};
+}
+
+/// The object with the configurations, among words and objects that may have braces of their own. Looked for from its
+/// name backwards.
+Json object_in(const std::string& answer) {
+  constexpr int kMostTries = 64;
+  constexpr std::string_view kName = "\"configurations\"";
+  int tries = 0;
+  for (size_t name = answer.find(kName); name != answer.npos; name = answer.find(kName, name + 1))
+    for (size_t begin = answer.rfind('{', name); begin != answer.npos && ++tries <= kMostTries;
+         begin = begin == 0 ? answer.npos : answer.rfind('{', begin - 1)) {
+      Json read = Json::parse(braced(answer, begin), nullptr, false);
+      if (read.is_object() && read.contains("configurations")) return read;
+    }
   return {};
 }
 

@@ -96,6 +96,10 @@ TEST(History, LetsARefusedLeaderLeadNoMoreNorItsCode) {
   add(4, 5, "the same code in other words", "b");
   EXPECT_EQ(history.best()->id, 3);
   EXPECT_EQ(history.refused(), std::vector<int64_t>{2});
+  add(5, 1.9, "reduced", "c");
+  history.confirm(5, fake_failure(Outcome::Unstable, "races"));
+  EXPECT_EQ(history.best()->id, 1) << "its code was that of 3, which led";
+  EXPECT_THAT(history.refused(), testing::ElementsAre(2, 5, 3));
 }
 
 TEST(History, RanksWhatWasConfirmedByItsConfirmedFigures) {

@@ -410,9 +410,13 @@ class LaunchEditor {
   /// Refuses more dynamic shared memory than a launch gets unless cudaFuncSetAttribute asks for it: a patch writes no
   /// such call into the application, and the launch would fail there, though not where the candidate was measured.
   Status check_shared() const {
-    uint32_t most = mep_.language == "hip" ? kOrdinarySharedBytesOfHip : kOrdinarySharedBytes;
+    uint32_t most = 0;
     for (auto& instance : mep_.instances)
       most = std::max({most, instance.geometry.shared_bytes, instance.settings.max_dynamic_shared});
+    // Where the kernel's own limit was not recorded, which leaves room for its static arrays.
+    const bool known =
+        std::ranges::any_of(mep_.instances, [](auto& one) { return one.settings.max_dynamic_shared > 0; });
+    if (!known) most = std::max(most, mep_.language == "hip" ? kOrdinarySharedBytesOfHip : kOrdinarySharedBytes);
     for (auto& instance : mep_.instances) {
       KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
       if (wanted.shared_bytes > most)

@@ -35,6 +35,9 @@ TEST(StartingPoints, AreFoundAmongWordsWithBracesOfTheirOwn) {
       StartingPoints::read(space(), "bx in {64, 128} fits best.\n{\"configurations\": [{\"bx\": 128}]} or {so}");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->points.size(), 1u);
+  for (auto* answer : {"The object with \"configurations\":\n{\"configurations\": [{\"bx\": 128}]}",
+                       "{\"why\": {\"a\": 1}, \"configurations\": [{\"bx\": 128}]}"})
+    EXPECT_TRUE(StartingPoints::read(space(), answer).ok()) << answer;
 }
 
 TEST(StartingPoints, ThatDoNotFitAreNamedByWhatIsWrong) {

@@ -250,7 +250,7 @@ void LlmProposer::note_once(const std::string& note) {
 std::string LlmProposer::enough(const History& history) const {
   char text[200];
   const RunTrial* best = history.best_applicable();
-  const double share = best ? options_.roof_share * best->verdict.speedup_low() : 0;
+  const double share = best ? options_.roof_share * best->figures().speedup_low() : 0;
   if (share >= kDone && share <= kBeyond) {
     std::snprintf(text, sizeof text, "enough: the best candidate is at %.0f %% of the kernel's nearest roof (%s)",
                   100 * share, options_.roof.c_str());

@@ -179,7 +179,7 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
       continue;
     }
-    if ((failure || judged.first) && bench_.usable && bench_.settings.why_no_reference) {
+    if ((failure || judged.first) && bench_.usable && bench_.settings.why_no_reference && !bench_.ended()) {
       known.why_not = bench_.settings.why_no_reference(sized);
       if (!known.why_not.empty()) {
         run.dropped.push_back({named(sized), known.why_not});
