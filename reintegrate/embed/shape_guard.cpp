@@ -503,13 +503,13 @@ void TestedMacros::look_at(std::string_view text, uint32_t begin, uint32_t end) 
 void TestedMacros::add_definitions_below(const std::filesystem::path& root) {
   static const std::set<std::string> sources = {".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc",
                                                 ".c", ".cc", ".cpp", ".cxx", ".cu",  ".in",  ".hip"};
-  constexpr size_t kMostFiles = 20'000;
+  constexpr size_t kMostEntries = 200'000;  // Of a folder with much else.
   constexpr uintmax_t kLargest = 4 << 20;
-  size_t files = 0;
+  size_t entries = 0;
   std::error_code code;
   using Iterator = std::filesystem::recursive_directory_iterator;
   for (Iterator at(root, std::filesystem::directory_options::skip_permission_denied, code), end;
-       !code && at != end && files < kMostFiles; at.increment(code)) {
+       !code && at != end && ++entries < kMostEntries; at.increment(code)) {
     if (at->path().filename().string().starts_with(".")) {
       at.disable_recursion_pending();
       continue;
@@ -517,7 +517,6 @@ void TestedMacros::add_definitions_below(const std::filesystem::path& root) {
     if (!sources.contains(at->path().extension().string()) || !at->is_regular_file(code) ||
         at->file_size(code) > kLargest)
       continue;
-    ++files;
     auto text = read_text(at->path());
     if (!text.ok()) continue;
     for (auto& directive : directives_of(*text))
