@@ -140,8 +140,10 @@ void CompilePool::wait_while_paused() {
 }
 
 std::chrono::milliseconds CompilePool::limit_of(const CompileRequest& request) const {
-  // Without the original there is nothing to tune: it gets the default limit even if candidates get less.
-  return request.admit ? options_.time_limit : std::max(options_.time_limit, CompilePoolOptions().time_limit);
+  // Without the original there is nothing to tune: it gets the default limit even if candidates get less. A further
+  // look at a finalist, or at the original for it, must not outlast the search.
+  return request.admit || request.looks_only() ? options_.time_limit
+                                               : std::max(options_.time_limit, CompilePoolOptions().time_limit);
 }
 
 Frame CompilePool::wait_for_reply(Worker& worker, std::chrono::milliseconds limit) {

@@ -339,6 +339,19 @@ void send_workers(int signal) {
     for (pid_t worker : children(fork_server)) kill(worker, signal);
 }
 
+TEST(CompilePool, EndsAFurtherLookAtAnOriginalThatTakesTooLong) {
+  CompilePoolOptions options;
+  options.time_limit = std::chrono::milliseconds(20), options.workers = 1;
+  auto pool = start(std::move(options));
+  std::string many;
+  for (int i = 0; i < 400; ++i)
+    many += "__global__ void k" + std::to_string(i) + "(float* x) { for (int j = 0; j < " + std::to_string(i) +
+            "; ++j) x[threadIdx.x] *= x[j]; }\n";
+  const CompileReply own = pool->compile_own(many);
+  ASSERT_TRUE(own.ok()) << "nothing can be tuned without it: " << own.detail;
+  EXPECT_EQ(pool->compile_checked(many, {}, own).outcome, Outcome::TimedOut) << "a search does without it";
+}
+
 TEST(CompilePool, CountsOnlyCpuTimeTowardsTheTimeLimit) {
   CompilePoolOptions options;
   options.time_limit = std::chrono::seconds(2), options.workers = 1;
