@@ -462,7 +462,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     KERNELIFT_ASSIGN(llm->state.known, run.states());
     llm->state.keep = [&run](const std::string& key, const std::string& value) { (void)run.put_state(key, value); };
     if (std::ranges::find(tiers, "source") != tiers.end())
-      for (auto& offer : tuner::rules_that_apply(mep, original, tier).offers) llm->offers.push_back(std::move(offer));
+      llm->offers = tuner::rules_that_apply(mep, original, tier).offers;
     tier.llm = std::move(llm);
   }
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));

@@ -79,7 +79,6 @@ std::optional<double> leading_number(const std::string& text, std::string* rest 
   return value;
 }
 
-/// "registers 40 -> 32", "occupancy: 0.5 to 0.75", "code_bytes down".
 /// "50 %" of a figure that is a share is 0.5: it is measured so, and told in per cent elsewhere.
 std::optional<double> share_or_number(const std::string& text) {
   std::string rest;
@@ -88,6 +87,7 @@ std::optional<double> share_or_number(const std::string& text) {
   return value;
 }
 
+/// "registers 40 -> 32", "occupancy: 0.5 to 0.75", "code_bytes down".
 void read_moves(const std::string& text, Hypothesis& card) {
   size_t end = 0;
   while (end < text.size() && (word_character(text[end]) || text[end] == '.')) ++end;

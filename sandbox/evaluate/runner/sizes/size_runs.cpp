@@ -162,6 +162,11 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       run.dropped.push_back({named(sized), known.why_not});
       continue;
     }
+    auto drop = [&](std::string why_not) {
+      known.why_not = std::move(why_not);
+      run.dropped.push_back({named(sized), known.why_not});
+      bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
+    };
     begin = Deadline::clock::now();
     Verification::Judged judged;
     auto launch = [&] {
@@ -174,16 +179,12 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     if (!failure && !judged.failure && judged.first && bench_.usable) widen(sized, known), failure = launch();
     if (!failure) failure = judged.failure;
     if (judged.failure && judged.failure->outcome == Outcome::Crashed && fails_alike(sized, known)) {
-      known.why_not = "the original fails there";
-      run.dropped.push_back({named(sized), known.why_not});
-      bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
+      drop("the original fails there");
       continue;
     }
     if ((failure || judged.first) && bench_.usable && bench_.settings.why_no_reference && !bench_.ended()) {
-      known.why_not = bench_.settings.why_no_reference(sized);
-      if (!known.why_not.empty()) {
-        run.dropped.push_back({named(sized), known.why_not});
-        bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
+      if (std::string why_not = bench_.settings.why_no_reference(sized); !why_not.empty()) {
+        drop(std::move(why_not));
         continue;
       }
     }

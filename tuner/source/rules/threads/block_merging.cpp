@@ -53,7 +53,6 @@ class Merger {
   bool declare_shared(const std::string& indent, std::string& out, std::vector<TextEdit>& moved) const;
   bool add_remainder_loop(const std::vector<TextEdit>& moved, const std::string& indent, std::string& out) const;
   std::string name_of(size_t axis, const std::string& number) const;
-  /// Whether no barrier depends on the thread: a thread that skips a barrier would wait at that of the next iteration.
 
   const KernelSource& source_;
   const clang::CompoundStmt* body_;
