@@ -22,7 +22,10 @@ Candidate ChainProposer::follow(const Chain& chain, const Candidate& original) c
     auto source = KernelSource::parse(now.source, arguments_);
     if (!source.ok()) continue;
     auto found = opportunities(*rule, *source, facts_.launched_as(now));
-    std::erase_if(found, [&](auto& one) { return one.values != step.parameters; });
+    // A chain of before the rule had all of these parameters means the first value of the others.
+    Bindings wanted = step.parameters;
+    for (auto& parameter : rule->parameters) wanted.emplace(parameter.name, parameter.values.front());
+    std::erase_if(found, [&](auto& one) { return one.values != wanted; });
     auto same = std::ranges::find(found, step.place, &Opportunity::place);
     if (same == found.end()) same = found.begin();
     if (same == found.end()) continue;

@@ -13,7 +13,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Bindings k64{{"rows", 64}, {"columns", 64}, {"per_thread", 4}};
+const Bindings k64{{"rows", 64}, {"columns", 64}, {"per_thread", 4}, {"slices", 1}};
+const Bindings kSliced{{"rows", 32}, {"columns", 64}, {"per_thread", 4}, {"slices", 4}};
 
 std::string product(const std::string& body, const std::string& parameters = "const float *a, const float *b, float *c",
                     const std::string& head = "") {
@@ -86,6 +87,69 @@ TEST(SharedTiling, CoversTheThreadsOfTheOriginalWithBlocksOfItsOwnSize) {
   EXPECT_EQ(found[0].premises[0].text(), "c overlaps no other array");
   EXPECT_EQ(found[0].place, "the loop over k");
   EXPECT_EQ(found[0].summary, "64 x 64 outputs a block, 4 x 4 a thread, 16 iterations at a time");
+}
+
+TEST(SharedTiling, SharesIterationsAmongThreadsWhereThereAreFewTiles) {
+  const std::string text = after("shared_tiling", kSum, kSliced, 0, plane());
+  EXPECT_THAT(text, HasSubstr("a_tile[thread_step][threadIdx.y + piece * 8] = i < m && k < l ? a[i * l + k] : 0;"));
+  EXPECT_THAT(text, HasSubstr("const int thread = (threadIdx.z * 8 + threadIdx.y) * 16 + threadIdx.x;\n"));
+  EXPECT_THAT(text, HasSubstr(R"(
+    const int k_first = k_begin + threadIdx.z * 16;
+    const int k_end = k_first + 16 < l ? k_first + 16 : l;
+    #pragma unroll 8
+    for (int k = k_first; k < k_end; ++k)
+)"));
+  EXPECT_THAT(text, HasSubstr(R"(
+  for (unsigned slice = 1; slice < 4; ++slice) {
+    if (threadIdx.z == slice)
+      #pragma unroll
+      for (int u = 0; u < 4; ++u)
+        #pragma unroll
+        for (int v = 0; v < 4; ++v)
+          sum_parts[u][v][threadIdx.y][threadIdx.x] = sum[u][v];
+    __syncthreads();
+    if (threadIdx.z == 0)
+      #pragma unroll
+      for (int u = 0; u < 4; ++u)
+        #pragma unroll
+        for (int v = 0; v < 4; ++v)
+          sum[u][v] += sum_parts[u][v][threadIdx.y][threadIdx.x];
+    __syncthreads();
+  }
+  if (threadIdx.z != 0) return;
+)"));
+  auto found = offers("shared_tiling", kSum, kSliced, plane());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].launch.at("bz").text(), "4");
+  EXPECT_EQ(found[0].summary, "32 x 64 outputs a block, 4 x 4 a thread, 64 iterations at a time, shared by 4 threads");
+  EXPECT_EQ(after("shared_tiling", kSum, kSliced, 0, plane(1024)), "") << "tiles enough for all processors";
+}
+
+TEST(SharedTiling, BeginsWithTheOriginalsSumInOneOfTheThreadsThatShareIt) {
+  const std::string text =
+      after("shared_tiling",
+            product("  if (i < m && j < n) {\n    c[i * n + j] *= 2.0f;\n    for (int k = 0; k < l; k++)\n"
+                    "      c[i * n + j] = c[i * n + j] + a[i * l + k] * b[k * n + j];\n  }\n"),
+            kSliced, 0, plane());
+  EXPECT_THAT(text,
+              HasSubstr("      if (threadIdx.z == 0 && i < m && j < n) {\n        c_sum[u][v] = c[i * n + j];\n"));
+  EXPECT_THAT(text, HasSubstr("      if (i < m && j < n) c[i * n + j] = c_sum[u][v];\n"));
+}
+
+TEST(SharedTiling, SharesNoIterationsThatDoMoreThanAdd) {
+  auto sliced = [](const std::string& statement, const std::string& type = "float") {
+    return after("shared_tiling",
+                 product("  if (i < m && j < n) {\n    " + type + " sum = 0;\n    for (int k = 0; k < l; ++k) " +
+                         statement + "\n    c[i * n + j] = sum;\n  }\n"),
+                 kSliced, 0, plane());
+  };
+  EXPECT_NE(sliced("sum -= a[i * l + k] * b[k * n + j];"), "");
+  EXPECT_NE(sliced("sum = sum + a[i * l + k] * b[k * n + j];"), "");
+  EXPECT_EQ(sliced("sum = fmaxf(sum, a[i * l + k] * b[k * n + j]);"), "");
+  EXPECT_EQ(sliced("sum = a[i * l + k] * b[k * n + j] - sum;"), "");
+  EXPECT_EQ(sliced("sum *= a[i * l + k] + b[k * n + j];"), "");
+  EXPECT_EQ(sliced("sum += a[i * l + k] * b[k * n + j] * sum;"), "");
+  EXPECT_EQ(sliced("sum += a[i * l + k] * b[k * n + j];", "int"), "") << "each term is cut to an integer";
 }
 
 TEST(SharedTiling, KeepsAnElementThatTheLoopAddsToInRegisters) {
@@ -242,7 +306,7 @@ TEST(SharedTiling, OfExactlyFittingThreadsAsksForAGridOfWholeTiles) {
 
 TEST(SharedTiling, ReadsColumnsTogetherOfWiderTiles) {
   const std::string text =
-      after("shared_tiling", kSum, {{"rows", 128}, {"columns", 128}, {"per_thread", 8}}, 0, plane());
+      after("shared_tiling", kSum, {{"rows", 128}, {"columns", 128}, {"per_thread", 8}, {"slices", 1}}, 0, plane());
   EXPECT_THAT(text, HasSubstr("b_tile[k - k_begin][thread_column + v / 4 * 64 + v % 4];"));
   EXPECT_THAT(text, HasSubstr("j = block_column + thread_column + v / 4 * 64 + v % 4;"));
 }
@@ -250,10 +314,11 @@ TEST(SharedTiling, ReadsColumnsTogetherOfWiderTiles) {
 TEST(SharedTiling, OffersShapesForWhichThereIsWork) {
   auto shapes = [](uint32_t blocks) {
     auto source = *KernelSource::parse(kSum, arguments());
-    return opportunities(rule_called("shared_tiling"), source, plane(blocks)).size();
+    auto all = opportunities(rule_called("shared_tiling"), source, plane(blocks));
+    return std::ranges::count_if(all, [](auto& one) { return one.values.at("slices") == 1; });
   };
-  EXPECT_EQ(shapes(64), 8u);
-  EXPECT_LT(shapes(2), 8u) << "no tile of 128 x 128 for 64 x 16 outputs";
+  EXPECT_EQ(shapes(64), 8);
+  EXPECT_LT(shapes(2), 8) << "no tile of 128 x 128 for 64 x 16 outputs";
 }
 
 TEST(SharedTiling, LeavesOtherKernelsAlone) {

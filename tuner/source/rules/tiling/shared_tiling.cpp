@@ -9,38 +9,50 @@
 //     __syncthreads();
 //   }
 //   for (u…) for (v…) if (i < n && j < n) c[i * n + j] = sum[u][v];
-// Every output is the sum of the same values in the same order. Threads out of bounds load zeros and store nothing; the
-// last tile ends where the original loop ends. Blocks have a new, constant size, and the grid covers at least the
-// original's threads; where no guard keeps an index in bounds, it has to cover exactly these.
+// Every output is the sum of the same values in the same order. Where there are too few tiles for a GPU, several
+// threads share the iterations of the same outputs (slices, along z of the block), and their sums are added up in the
+// end. Threads out of bounds load zeros and store nothing; the last tile ends where the original loop ends. Blocks have
+// a new, constant size, and the grid covers at least the original's threads; where no guard keeps an index in bounds,
+// it has to cover exactly these.
 #include <clang/AST/Decl.h>
 
 #include <algorithm>
 
 #include "core/model/launch/limits.h"
+#include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/tiling/tile_text.h"
 
 namespace kernelift::tuner {
 namespace {
 
-constexpr int64_t kFewestThreads = 64, kMostThreads = 256;
+constexpr int64_t kFewestThreads = 64, kMostThreads = 256;  ///< Of a slice.
+constexpr int64_t kMostThreadsOfSlices = 512;
 constexpr int64_t kSharedBytes = 48 * 1024;  ///< What a block has without asking for more.
 constexpr int64_t kRegisterBytes = 256;      ///< Of a thread's accumulators.
 
 /// Shapes whose loads are spread evenly over the threads.
 bool is_useful(const TileShape& shape) {
-  const int64_t threads = shape.threads();
-  return shape.rows <= shape.columns && threads >= kFewestThreads && threads <= kMostThreads &&
-         shape.columns <= threads && shape.rows * shape.depth() % threads == 0;
+  const int64_t threads = shape.threads(), of_slice = threads / shape.slices;
+  return shape.rows <= shape.columns && of_slice >= kFewestThreads && of_slice <= kMostThreads &&
+         (shape.slices == 1 || threads <= kMostThreadsOfSlices) && shape.columns <= threads &&
+         shape.rows * shape.depth() % threads == 0;
 }
 
-bool fits_registers(const TiledLoop& loop, const KernelSource& source, const TileShape& shape) {
+bool fits_registers(const TiledLoop& loop, const TileShape& shape) {
   int64_t bytes = 0;
-  for (auto& sum : loop.sums) {
-    auto type = sum.element ? sum.element->getType() : sum.variable->getType();
-    const int64_t size = type->isDependentType() ? 4 : source.context().getTypeSizeInChars(type).getQuantity();
-    bytes += shape.per_thread * shape.per_thread * size;
-  }
+  for (auto& sum : loop.sums) bytes += shape.per_thread * shape.per_thread * sum.bytes;
   return bytes <= kRegisterBytes;
+}
+
+/// Slices are for launches that have too few tiles for a GPU.
+bool needs_slices(const RuleContext& facts, const TileShape& shape) {
+  return std::ranges::any_of(facts.geometries, [&](const Geometry& geometry) {
+    Geometry tiles = geometry;
+    const int64_t outputs = static_cast<int64_t>(geometry.grid.count() * geometry.block.count());
+    tiles.grid = {static_cast<uint32_t>(std::max<int64_t>(outputs / (shape.rows * shape.columns), 1)), 1, 1};
+    tiles.block = {static_cast<uint32_t>(shape.threads() / shape.slices), 1, 1};
+    return !fills_device(tiles);
+  });
 }
 
 /// The recorded launches have outputs enough for such a tile.
@@ -55,14 +67,16 @@ bool suits_launches(const RuleContext& facts, const TileIndex& index, int64_t si
 
 std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const RuleContext& facts,
                                             const Bindings& values) {
-  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread")};
+  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread"), values.at("slices")};
   auto* kernel = source.kernel(facts.kernel);
   const bool flat = std::ranges::all_of(facts.geometries, [](auto& geometry) { return geometry.block.z == 1; });
-  if (!kernel || facts.geometries.empty() || !flat || !is_useful(shape)) return {};
+  if (!kernel || facts.geometries.empty() || !flat || !is_useful(shape) ||
+      (shape.slices > 1 && !needs_slices(facts, shape)))
+    return {};
   std::string why_not;
   auto loop = TiledLoop::find(source, facts, kernel, &why_not);
   if (!why_not.empty() && facts.declined) facts.declined(kSharedTiling, why_not);
-  if (!loop || !fits_registers(*loop, source, shape) || !suits_launches(facts, loop->row, shape.rows) ||
+  if (!loop || !fits_registers(*loop, shape) || !suits_launches(facts, loop->row, shape.rows) ||
       !suits_launches(facts, loop->column, shape.columns))
     return {};
   TileText writer(source, *loop, shape);
@@ -72,7 +86,8 @@ std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const Ru
   found.place = source.name(loop->loop);
   found.summary = std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " outputs a block, " +
                   std::to_string(shape.per_thread) + " x " + std::to_string(shape.per_thread) + " a thread, " +
-                  std::to_string(shape.depth()) + " iterations at a time";
+                  std::to_string(shape.depth()) + " iterations at a time" +
+                  (shape.slices > 1 ? ", shared by " + std::to_string(shape.slices) + " threads" : "");
   found.edits.push_back(
       {loop->begin, loop->end, *text + (source.first_on_line(loop->end) ? source.indentation(loop->end) : "")});
   for (auto& [index, side] : {std::pair(loop->row, shape.rows), {loop->column, shape.columns}}) {
@@ -84,7 +99,7 @@ std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const Ru
     found.premises.push_back(facts.premise(
         *Expression::parse("gridDim." + axis + " * blockDim." + axis + " % " + std::to_string(side) + " == 0")));
   }
-  const int64_t block[] = {shape.threads_x(), shape.threads_y(), 1};
+  const int64_t block[] = {shape.threads_x(), shape.threads_y(), shape.slices};
   for (int axis = 0; axis < 3; ++axis) found.launch.emplace(kBlockVariables[axis], Expression::constant(block[axis]));
   if (!loop->apart.empty()) found.premises.push_back(facts.no_overlap(loop->apart));
   return {found};
@@ -98,7 +113,7 @@ const Rule kSharedTiling = {
     "one output per thread of a two-dimensional grid, from a loop with the same iterations for all of them that reads "
     "operands by row and iteration and by column and iteration; no barrier or shared memory, and nothing that the loop "
     "reads is stored to",
-    {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}},
+    {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}, {"slices", {1, 4, 2}}},
     find_shared_tiling,
     {Bound::Compute, Bound::Latency, Bound::Memory},
     1.5};

@@ -48,12 +48,15 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
             fresh("v"),
             fresh("piece"),
             fresh("thread"),
+            fresh("thread_step"),
             fresh("block_row"),
             fresh("block_column"),
             fresh("thread_row"),
             fresh("thread_column"),
             fresh(step + "_begin"),
-            fresh(step + "_end")};
+            fresh(step + "_first"),
+            fresh(step + "_end"),
+            fresh("slice")};
   for (auto& operand : loop.operands) {
     auto of_array = [&](auto& other) { return other.array == operand.array; };
     std::string stem = operand.array + (std::ranges::count_if(loop.operands, of_array) == 1 ? "_tile"
@@ -76,6 +79,8 @@ int64_t TileText::shared_bytes() const {
   int64_t bytes = 0;
   for (auto& operand : loop_.operands)
     bytes += shape_.depth() * ((operand.of_rows ? shape_.rows : shape_.columns) + padding(operand)) * operand.bytes;
+  if (shape_.slices > 1)
+    for (auto& sum : loop_.sums) bytes += shape_.rows * shape_.columns * sum.bytes;
   return bytes;
 }
 
@@ -210,6 +215,8 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
       "// Each block computes " + digits(shape_.rows) + " x " + digits(shape_.columns) + " outputs, each thread " +
           side + " x " + side + " of them, from tiles of " + listed({arrays.begin(), arrays.end()}) +
           " in shared memory.");
+  if (shape_.slices > 1)
+    add(out, indent, "// Threads that differ along z share the iterations, and their sums are added up in the end.");
   for (size_t i = 0; i < tiles_.size(); ++i) {
     auto& operand = loop_.operands[i];
     add(out, indent,
@@ -217,6 +224,11 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
             digits(operand.of_rows ? shape_.rows : shape_.columns) +
             (padding(operand) ? " + " + digits(padding(operand)) : "") + "];");
   }
+  if (shape_.slices > 1)
+    for (auto& sum : loop_.sums)
+      add(out, indent,
+          "__shared__ " + sum.type + " " + source_.fresh_name(sum.name + "_parts") + registers + registers + "[" +
+              digits(shape_.threads_y()) + "][" + digits(shape_.threads_x()) + "];");
   if (!add_items(out, indent, loop_.uniform, Region::Outputs)) return false;
   auto block = [&](const TileIndex& index, int64_t size) {
     return std::string("blockIdx.") + "xyz"[index.axis] + " * " + digits(size);
@@ -232,9 +244,14 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   add(out, indent,
       "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
           " = threadIdx.x * " + digits(width_) + ";");
-  if (!std::ranges::all_of(loop_.operands, &TileOperand::along_steps))
-    add(out, indent,
-        "const int " + names_.thread + " = threadIdx.y * " + digits(shape_.threads_x()) + " + threadIdx.x;");
+  const std::string x = digits(shape_.threads_x());
+  if (shape_.slices > 1 && std::ranges::any_of(loop_.operands, &TileOperand::along_steps))
+    add(out, indent, "const int " + names_.thread_step + " = threadIdx.z * " + x + " + threadIdx.x;");
+  if (!std::ranges::all_of(loop_.operands, &TileOperand::along_steps)) {
+    const std::string row =
+        shape_.slices > 1 ? "(threadIdx.z * " + digits(shape_.threads_y()) + " + threadIdx.y)" : "threadIdx.y";
+    add(out, indent, "const int " + names_.thread + " = " + row + " * " + x + " + threadIdx.x;");
+  }
   for (auto& sum : loop_.sums) add(out, indent, sum.type + " " + sum.name + registers + registers + " = {};");
   for (auto& kept : loop_.kept)
     add(out, indent,
@@ -249,7 +266,10 @@ bool TileText::add_outputs(std::string& out, const std::string& indent, bool bef
   auto needs = contents(items);
   const std::string iterates = "if (" + loop_.first + " < " + loop_.bound + ") ";
   std::string first, last, inner = indent + source_.step() + source_.step();
-  const std::string body = loop_.guard.empty() ? inner : inner + source_.step();
+  // One slice begins with what the original begins with, the others with zeros.
+  std::string guard = loop_.guard;
+  if (before && shape_.slices > 1) guard = "threadIdx.z == 0" + (guard.empty() ? "" : " && " + guard);
+  const std::string body = guard.empty() ? inner : inner + source_.step();
   if (before)
     for (auto& kept : loop_.kept) {
       add(first, body, (kept.variable ? "" : iterates) + kept.name + subscripts(kept.axes) + " = " + kept.value + ";");
@@ -272,12 +292,12 @@ bool TileText::add_outputs(std::string& out, const std::string& indent, bool bef
   std::string at = indent;
   add_loops(out, at, true);
   out += indices(at, kTileRow | kTileColumn);
-  if (loop_.guard.empty()) {
+  if (guard.empty()) {
     out += work;
   } else if (std::ranges::count(work, '\n') == 1) {
-    out += at + "if (" + loop_.guard + ") " + work.substr(body.size());
+    out += at + "if (" + guard + ") " + work.substr(body.size());
   } else {
-    add(out, at, "if (" + loop_.guard + ") {");
+    add(out, at, "if (" + guard + ") {");
     out += work;
     add(out, at, "}");
   }
@@ -297,7 +317,7 @@ bool TileText::add_staging(std::string& out, const std::string& indent) const {
       // Neighbouring threads load neighbouring elements.
       const std::string further = " + " + names_.piece + " * ", length = digits(side);
       const std::string of_step = along_steps
-                                      ? "threadIdx.x"
+                                      ? (shape_.slices > 1 ? names_.thread_step : "threadIdx.x")
                                       : names_.thread + " / " + length + further + digits(shape_.threads() / side),
                         of_index = along_steps ? "threadIdx.y" + further + digits(shape_.threads_y())
                                                : names_.thread + " % " + length;
@@ -346,10 +366,10 @@ bool TileText::add_inner_loop(std::string& out, const std::string& indent) const
       if (reference && reference->getDecl() == loop_.column.variable) mentioned |= kTileColumn;
       return true;
     });
-  add(out, indent, "#pragma unroll " + digits(std::min(shape_.depth(), kUnrolledSteps)));
+  add(out, indent, "#pragma unroll " + digits(std::min(shape_.steps(), kUnrolledSteps)));
   add(out, indent,
-      "for (" + loop_.counter_type + " " + step + " = " + names_.start + "; " + step + " < " + names_.end + "; ++" +
-          step + ")");
+      "for (" + loop_.counter_type + " " + step + " = " + (shape_.slices > 1 ? names_.first : names_.start) + "; " +
+          step + " < " + names_.end + "; ++" + step + ")");
   std::string at = indent + source_.step();
   const bool block = loop_.body.size() > 1 || mentioned;
   add_loops(out, at, block);
@@ -359,23 +379,57 @@ bool TileText::add_inner_loop(std::string& out, const std::string& indent) const
   return true;
 }
 
+/// Adds the sums of the other slices to those of the first, which computes the outputs from them.
+void TileText::add_slices_up(std::string& out, const std::string& indent) const {
+  const std::string inner = indent + source_.step(),
+                    own = subscripts(kTileRow | kTileColumn) + "[threadIdx.y][threadIdx.x]";
+  auto each = [&](const std::string& condition, bool stores) {
+    std::string at = inner + source_.step(), lines;
+    add(out, inner, "if (threadIdx.z == " + condition + ")");
+    const bool block = loop_.sums.size() > 1;
+    add_loops(out, at, block);
+    for (auto& sum : loop_.sums) {
+      const std::string part = source_.fresh_name(sum.name + "_parts") + own,
+                        mine = sum.name + subscripts(kTileRow | kTileColumn);
+      add(out, at, stores ? part + " = " + mine + ";" : mine + " += " + part + ";");
+    }
+    if (block) add(out, at.substr(0, at.size() - source_.step().size()), "}");
+    add(out, inner, "__syncthreads();");
+  };
+  add(out, indent,
+      "for (unsigned " + names_.slice + " = 1; " + names_.slice + " < " + digits(shape_.slices) + "; ++" +
+          names_.slice + ") {");
+  each(names_.slice, true);
+  each("0", false);
+  add(out, indent, "}");
+  add(out, indent, "if (threadIdx.z != 0) return;");
+}
+
 std::optional<std::string> TileText::text() {
   const std::string indent = source_.indentation(loop_.begin), inner = indent + source_.step();
+  if (shape_.slices > 1 && (!loop_.only_adds || !loop_.kept.empty())) return std::nullopt;
   std::string out;
   if (!add_declarations(out, indent) || !add_outputs(out, indent, true)) return std::nullopt;
-  const std::string depth = digits(shape_.depth()), next = names_.start + " + " + depth;
+  const bool sliced = shape_.slices > 1;
+  const std::string depth = digits(shape_.depth()),
+                    next = (sliced ? names_.first : names_.start) + " + " + digits(shape_.steps());
   out += comments_above(loop_.loop, indent);
   add(out, indent,
       "for (" + loop_.counter_type + " " + names_.start + " = " + loop_.first + "; " + names_.start + " < " +
           loop_.bound + "; " + names_.start + " += " + depth + ") {");
   if (!add_staging(out, inner)) return std::nullopt;
   add(out, inner, "__syncthreads();");
+  if (sliced)
+    add(out, inner,
+        "const " + loop_.counter_type + " " + names_.first + " = " + names_.start + " + threadIdx.z * " +
+            digits(shape_.steps()) + ";");
   add(out, inner,
       "const " + loop_.counter_type + " " + names_.end + " = " + next + " < " + loop_.bound + " ? " + next + " : " +
           loop_.bound + ";");
   if (!add_inner_loop(out, inner)) return std::nullopt;
   add(out, inner, "__syncthreads();");
   add(out, indent, "}");
+  if (sliced) add_slices_up(out, indent);
   if (!add_outputs(out, indent, false)) return std::nullopt;
   return out.substr(indent.size());
 }

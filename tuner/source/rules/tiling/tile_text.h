@@ -1,6 +1,6 @@
 // The text of a kernel whose blocks compute tiles of outputs: operands are staged in shared memory, a slice of the
-// loop's iterations at a time, and each thread keeps its outputs in registers. The values that are added to an output,
-// and their order, are those of the original.
+// loop's iterations at a time, and each thread keeps its outputs in registers. The values that are added to an output
+// are those of the original, in its order unless slices of the block each sum some of the iterations.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,12 +12,15 @@ namespace kernelift::tuner {
 struct TileShape {
   int64_t rows = 0, columns = 0;  ///< Outputs of a block.
   int64_t per_thread = 0;         ///< Outputs of a thread, along each of the two.
+  int64_t slices = 1;             ///< Along z: so many threads share the iterations of the same outputs.
 
   int64_t threads_x() const { return columns / per_thread; }
   int64_t threads_y() const { return rows / per_thread; }
-  int64_t threads() const { return threads_x() * threads_y(); }
-  /// Iterations whose operands are staged at a time: a row of threads loads what one row of outputs needs of them.
-  int64_t depth() const { return threads_x(); }
+  int64_t threads() const { return threads_x() * threads_y() * slices; }
+  /// Iterations of a slice whose operands are staged at a time.
+  int64_t steps() const { return threads_x(); }
+  /// Of all slices: a row of threads in each of them loads what one row of outputs needs.
+  int64_t depth() const { return steps() * slices; }
 };
 
 class TileText {
@@ -32,7 +35,8 @@ class TileText {
   /// Where a part of the text is executed.
   enum class Region { Outputs, Loop };
   struct Names {
-    std::string u, v, piece, thread, block_row, block_column, thread_row, thread_column, start, end;
+    std::string u, v, piece, thread, thread_step, block_row, block_column, thread_row, thread_column, start, first, end,
+        slice;
   };
 
   int64_t padding(const TileOperand& operand) const;
@@ -52,6 +56,7 @@ class TileText {
   bool add_outputs(std::string& out, const std::string& indent, bool before) const;
   bool add_staging(std::string& out, const std::string& indent) const;
   bool add_inner_loop(std::string& out, const std::string& indent) const;
+  void add_slices_up(std::string& out, const std::string& indent) const;
 
   const KernelSource& source_;
   const TiledLoop& loop_;

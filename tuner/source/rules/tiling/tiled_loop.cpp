@@ -62,6 +62,7 @@ class TileFinder {
   bool find_sums();
   bool add_element_sum(const clang::ArraySubscriptExpr* element);
   bool start_sums();
+  bool only_adds();
   bool find_loads(const clang::Stmt* statement, bool conditional);
   bool add_load(const clang::ArraySubscriptExpr* load, bool conditional);
   bool sort_declarations();
@@ -73,6 +74,10 @@ class TileFinder {
   bool is_pure(const clang::Expr* value) const;
   bool reads_stored_array(const clang::Stmt* value) const;
   std::string unused_name(const std::string& stem);
+  unsigned bytes_of(clang::QualType type) const {
+    return type->isDependentType() ? 4
+                                   : static_cast<unsigned>(source_.context().getTypeSizeInChars(type).getQuantity());
+  }
   TileSum* sum_of(const clang::VarDecl* variable) {
     auto found = std::ranges::find_if(found_.sums, [&](auto& sum) { return sum.variable == variable; });
     return found == found_.sums.end() ? nullptr : &*found;
@@ -227,7 +232,8 @@ bool TileFinder::find_sums() {
       if (std::ranges::any_of(body_items_, declared) || sum_of(variable)) return true;
       const std::string type = spelled_type(source_, variable);
       if (std::ranges::none_of(found_.before, declared) || type.empty()) return good = false;
-      found_.sums.push_back({variable->getNameAsString(), type, variable});
+      found_.sums.push_back(
+          {variable->getNameAsString(), type, variable, nullptr, false, false, bytes_of(variable->getType())});
       return true;
     });
   return good && !found_.sums.empty() && start_sums();
@@ -252,7 +258,8 @@ bool TileFinder::add_element_sum(const clang::ArraySubscriptExpr* element) {
   });
   if (mentions != uses) return false;
   stored_.insert(array);
-  found_.sums.push_back({unused_name(array->getNameAsString() + "_sum"), type, array, element, true, true});
+  found_.sums.push_back(
+      {unused_name(array->getNameAsString() + "_sum"), type, array, element, true, true, bytes_of(element->getType())});
   return true;
 }
 
@@ -283,6 +290,31 @@ bool TileFinder::start_sums() {
     if (is_zero(set->getRHS())) found_.before.erase(first);
   }
   return true;
+}
+
+/// The loop mentions its sums only where it adds to them.
+bool TileFinder::only_adds() {
+  size_t mentions = 0, additions = 0;
+  auto is_integer = [](const clang::Expr* value) { return value->IgnoreParenImpCasts()->getType()->isIntegerType(); };
+  for (auto& item : body_items_)
+    walk(content_of(item), [&](const clang::Stmt* statement) {
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+      mentions += reference && sum_of(llvm::dyn_cast<clang::VarDecl>(reference->getDecl()));
+      auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement);
+      auto* target = set && set->isAssignmentOp() ? set->getLHS()->IgnoreParens() : nullptr;
+      auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(target);
+      // What is cut to an integer is cut in every iteration.
+      if (!target || !sum_of(named_variable(element ? element->getBase() : target)) ||
+          target->getType()->isBooleanType() || (is_integer(target) && !is_integer(set->getRHS())))
+        return true;
+      auto* sum = llvm::dyn_cast<clang::BinaryOperator>(set->getRHS()->IgnoreParenImpCasts());
+      if (set->getOpcode() == clang::BO_AddAssign || set->getOpcode() == clang::BO_SubAssign) additions += 1;
+      else if (set->getOpcode() == clang::BO_Assign && sum && sum->getOpcode() == clang::BO_Add &&
+               squeezed(source_.spelled(sum->getLHS())) == squeezed(source_.spelled(target)))
+        additions += 2;
+      return true;
+    });
+  return mentions == additions;
 }
 
 bool TileFinder::find_loads(const clang::Stmt* statement, bool conditional) {
@@ -319,8 +351,7 @@ bool TileFinder::add_load(const clang::ArraySubscriptExpr* load, bool conditiona
   for (auto& operand : found_.operands)
     if (squeezed(operand.element) == squeezed(text)) return operand.uses.push_back(load), true;
   TileOperand operand{array->getNameAsString(), type, text};
-  const bool known = !load->getType()->isDependentType();
-  if (known) operand.bytes = static_cast<unsigned>(source_.context().getTypeSizeInChars(load->getType()).getQuantity());
+  operand.bytes = bytes_of(load->getType());
   operand.of_rows = axes & kTileRow;
   operand.along_steps = depends_.is_adjacent(load, found_.counter);
   operand.uses = {load};
@@ -561,6 +592,7 @@ std::optional<TiledLoop> TileFinder::run() {
   if (!sort_declarations()) return give_up("a variable that it needs changes between threads or iterations");
   if (!add_guards()) return give_up("a guard of the kernel compares more than its row and column with values");
   if (!stores_apart()) return give_up("what the kernel stores may be what the loop reads");
+  found_.only_adds = only_adds();
   return std::move(found_);
 }
 

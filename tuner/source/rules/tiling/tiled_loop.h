@@ -33,6 +33,7 @@ struct TileSum {
   const clang::Expr* element = nullptr;      ///< `c[i * n + j]`; nullptr for a local variable.
   bool loaded = false;                       ///< The element's value before the loop counts.
   bool only_in_loop = false;                 ///< Without iterations, the element is not accessed.
+  unsigned bytes = 4;                        ///< Of a sum; 4 where a template's argument decides.
 };
 
 /// A value that the loop reads, and that differs between threads and not between iterations.
@@ -65,6 +66,7 @@ struct TiledLoop {
   std::vector<TileKept> kept;
   std::vector<TileOperand> operands;
   std::set<std::string> apart;  ///< Arrays that no other array may overlap.
+  bool only_adds = false;       ///< To its sums, so that each of several threads can sum some of the iterations.
   size_t begin = 0, end = 0;    ///< The text from the first statement to the kernel's closing brace.
 
   /// nullopt if the kernel has another form, or its threads may not be combined. `why_not` then says why, if there is a
