@@ -231,6 +231,8 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
     }
     outcome.info = sum_of(infos, names, static_cast<size_t>(best - recordings.data()));
     outcome.instances = best->capture.instances();
+    if (outcome.instances.empty())
+      for (auto& process : outcome.info.processes) process.images = false;
     outcome.stored_bytes = fs::file_size(best->folder / "blobs.klb", code);
     fs::path place = request.config.profile_only ? state / "profile" : state / "capture";
     if (request.config.profile_only || !outcome.instances.empty()) {
@@ -241,8 +243,7 @@ Result<RecordOutcome> record_application(const RecordRequest& request) {
       }
       if (recordings.size() > 1) {
         KERNELIFT_TRY(write_capture_info(best->folder, outcome.info));
-        outcome.notes.push_back("another process launched kernels too, or several did; their recordings are in " +
-                                (place / "processes").string());
+        outcome.notes.push_back("the recordings of the other processes are in " + (place / "processes").string());
       }
       outcome.programs = runtime_programs(fresh).size();
       if (outcome.programs > 0) KERNELIFT_TRY(rename_folder(fresh / kProgramsFolder, best->folder / kProgramsFolder));

@@ -219,7 +219,7 @@ TEST_F(RecordRunTest, GivesAForkedChildARecordingOfItsOwn) {
   ASSERT_EQ(outcome->info.processes.size(), 2u);
   EXPECT_EQ(outcome->info.processes[0].launches + outcome->info.processes[1].launches, 46u);
   ASSERT_EQ(outcome->notes.size(), 1u);
-  EXPECT_THAT(outcome->notes[0], HasSubstr("another process"));
+  EXPECT_THAT(outcome->notes[0], HasSubstr("the other processes"));
   int others = 0;
   for (auto& entry : fs::directory_iterator(outcome->folder / "processes")) {
     auto child = Capture::open(entry.path());
@@ -285,6 +285,10 @@ TEST_F(RecordRunTest, AProgramThatAScriptRunsSeveralTimesIsOneRecording) {
   ASSERT_EQ(outcome->info.processes.size(), 3u);
   for (auto& process : outcome->info.processes)
     EXPECT_EQ(process.images, process.command.back() == "11") << "of like processes the one that took most time";
+  script.config.profile_only = true;
+  auto profile = record_application(script);
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  for (auto& process : profile->info.processes) EXPECT_FALSE(process.images) << "no memory is captured";
 }
 
 TEST(ProcessList, ASetupThatHardlyUsesTheDeviceDoesNotCountAsRunTime) {
