@@ -13,8 +13,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const Bindings k64{{"rows", 64}, {"columns", 64}, {"per_thread", 4}, {"slices", 1}};
-const Bindings kSliced{{"rows", 32}, {"columns", 64}, {"per_thread", 4}, {"slices", 4}};
+const Bindings k64{{"rows", 64}, {"columns", 64}, {"per_thread", 4}, {"slices", 1}, {"ahead", 0}};
+const Bindings kSliced{{"rows", 32}, {"columns", 64}, {"per_thread", 4}, {"slices", 4}, {"ahead", 0}};
 
 std::string product(const std::string& body, const std::string& parameters = "const float *a, const float *b, float *c",
                     const std::string& head = "") {
@@ -123,6 +123,38 @@ TEST(SharedTiling, SharesIterationsAmongThreadsWhereThereAreFewTiles) {
   EXPECT_EQ(found[0].launch.at("bz").text(), "4");
   EXPECT_EQ(found[0].summary, "32 x 64 outputs a block, 4 x 4 a thread, 64 iterations at a time, shared by 4 threads");
   EXPECT_EQ(after("shared_tiling", kSum, kSliced, 0, plane(1024)), "") << "tiles enough for all processors";
+}
+
+TEST(SharedTiling, LoadsTheNextTilesWhileItUsesThePresentOnes) {
+  Bindings ahead = k64;
+  ahead["ahead"] = 1;
+  const std::string text = after("shared_tiling", kSum, ahead, 0, plane());
+  EXPECT_THAT(text, HasSubstr(R"(
+  float a_tile_next[2];
+  float b_tile_next[2];
+  const auto load = [&](int k_begin) {
+    #pragma unroll
+    for (int piece = 0; piece < 2; ++piece) {
+      const int i = block_row + thread / 8 + piece * 32, k = k_begin + thread % 8;
+      a_tile_next[piece] = i < m && k < l ? a[i * l + k] : 0;
+    }
+    #pragma unroll
+    for (int piece = 0; piece < 2; ++piece) {
+      const int j = block_column + thread % 64, k = k_begin + thread / 64 + piece * 4;
+      b_tile_next[piece] = j < n && k < l ? b[k * n + j] : 0;
+    }
+  };
+  load(0);
+  for (int k_begin = 0; k_begin < l; k_begin += 8) {
+    #pragma unroll
+    for (int piece = 0; piece < 2; ++piece)
+      a_tile[thread % 8][thread / 8 + piece * 32] = a_tile_next[piece];
+    #pragma unroll
+    for (int piece = 0; piece < 2; ++piece)
+      b_tile[thread / 64 + piece * 4][thread % 64] = b_tile_next[piece];
+    __syncthreads();
+    load(k_begin + 8);
+)"));
 }
 
 TEST(SharedTiling, BeginsWithTheOriginalsSumInOneOfTheThreadsThatShareIt) {
@@ -306,7 +338,8 @@ TEST(SharedTiling, OfExactlyFittingThreadsAsksForAGridOfWholeTiles) {
 
 TEST(SharedTiling, ReadsColumnsTogetherOfWiderTiles) {
   const std::string text =
-      after("shared_tiling", kSum, {{"rows", 128}, {"columns", 128}, {"per_thread", 8}, {"slices", 1}}, 0, plane());
+      after("shared_tiling", kSum, {{"rows", 128}, {"columns", 128}, {"per_thread", 8}, {"slices", 1}, {"ahead", 0}}, 0,
+            plane());
   EXPECT_THAT(text, HasSubstr("b_tile[k - k_begin][thread_column + v / 4 * 64 + v % 4];"));
   EXPECT_THAT(text, HasSubstr("j = block_column + thread_column + v / 4 * 64 + v % 4;"));
 }
@@ -315,7 +348,8 @@ TEST(SharedTiling, OffersShapesForWhichThereIsWork) {
   auto shapes = [](uint32_t blocks) {
     auto source = *KernelSource::parse(kSum, arguments());
     auto all = opportunities(rule_called("shared_tiling"), source, plane(blocks));
-    return std::ranges::count_if(all, [](auto& one) { return one.values.at("slices") == 1; });
+    return std::ranges::count_if(all,
+                                 [](auto& one) { return one.values.at("slices") == 1 && one.values.at("ahead") == 0; });
   };
   EXPECT_EQ(shapes(64), 8);
   EXPECT_LT(shapes(2), 8) << "no tile of 128 x 128 for 64 x 16 outputs";

@@ -33,9 +33,9 @@ constexpr int64_t kRegisterBytes = 256;      ///< Of a thread's accumulators.
 /// Shapes whose loads are spread evenly over the threads.
 bool is_useful(const TileShape& shape) {
   const int64_t threads = shape.threads(), of_slice = threads / shape.slices;
+  const bool spread = shape.rows * shape.depth() % threads == 0 && threads % shape.depth() == 0;
   return shape.rows <= shape.columns && of_slice >= kFewestThreads && of_slice <= kMostThreads &&
-         (shape.slices == 1 || threads <= kMostThreadsOfSlices) && shape.columns <= threads &&
-         shape.rows * shape.depth() % threads == 0;
+         (shape.slices == 1 || threads <= kMostThreadsOfSlices) && shape.columns <= threads && spread;
 }
 
 bool fits_registers(const TiledLoop& loop, const TileShape& shape) {
@@ -67,7 +67,8 @@ bool suits_launches(const RuleContext& facts, const TileIndex& index, int64_t si
 
 std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const RuleContext& facts,
                                             const Bindings& values) {
-  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread"), values.at("slices")};
+  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread"), values.at("slices"),
+                        values.at("ahead") != 0};
   auto* kernel = source.kernel(facts.kernel);
   const bool flat = std::ranges::all_of(facts.geometries, [](auto& geometry) { return geometry.block.z == 1; });
   if (!kernel || facts.geometries.empty() || !flat || !is_useful(shape) ||
@@ -87,7 +88,8 @@ std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const Ru
   found.summary = std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " outputs a block, " +
                   std::to_string(shape.per_thread) + " x " + std::to_string(shape.per_thread) + " a thread, " +
                   std::to_string(shape.depth()) + " iterations at a time" +
-                  (shape.slices > 1 ? ", shared by " + std::to_string(shape.slices) + " threads" : "");
+                  (shape.slices > 1 ? ", shared by " + std::to_string(shape.slices) + " threads" : "") +
+                  (shape.ahead ? ", the next ones loaded meanwhile" : "");
   found.edits.push_back(
       {loop->begin, loop->end, *text + (source.first_on_line(loop->end) ? source.indentation(loop->end) : "")});
   for (auto& [index, side] : {std::pair(loop->row, shape.rows), {loop->column, shape.columns}}) {
@@ -113,7 +115,11 @@ const Rule kSharedTiling = {
     "one output per thread of a two-dimensional grid, from a loop with the same iterations for all of them that reads "
     "operands by row and iteration and by column and iteration; no barrier or shared memory, and nothing that the loop "
     "reads is stored to",
-    {{"rows", {64, 32, 128}}, {"columns", {64, 32, 128}}, {"per_thread", {4, 8, 2}}, {"slices", {1, 4, 2}}},
+    {{"rows", {64, 32, 128}},
+     {"columns", {64, 32, 128}},
+     {"per_thread", {4, 8, 2}},
+     {"slices", {1, 2, 4}},
+     {"ahead", {0, 1}}},
     find_shared_tiling,
     {Bound::Compute, Bound::Latency, Bound::Memory},
     1.5};

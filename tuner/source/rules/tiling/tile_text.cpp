@@ -56,7 +56,8 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
             fresh(step + "_begin"),
             fresh(step + "_first"),
             fresh(step + "_end"),
-            fresh("slice")};
+            fresh("slice"),
+            fresh("load")};
   for (auto& operand : loop.operands) {
     auto of_array = [&](auto& other) { return other.array == operand.array; };
     std::string stem = operand.array + (std::ranges::count_if(loop.operands, of_array) == 1 ? "_tile"
@@ -73,6 +74,16 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
 /// A tile that is stored along its columns has longer rows, so that threads that store together use different banks.
 int64_t TileText::padding(const TileOperand& operand) const {
   return operand.along_steps ? std::max<int64_t>(kTileVectorBytes / operand.bytes, 1) : 0;
+}
+
+/// Elements of a tile that each thread loads.
+int64_t TileText::pieces(const TileOperand& operand) const {
+  return (operand.of_rows ? shape_.rows : shape_.columns) * shape_.depth() / shape_.threads();
+}
+
+/// A thread's elements follow from its number in the block, not from its two coordinates.
+bool TileText::by_number(const TileOperand& operand) const {
+  return !operand.along_steps || shape_.steps() != shape_.threads_x();
 }
 
 int64_t TileText::shared_bytes() const {
@@ -245,9 +256,10 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
       "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
           " = threadIdx.x * " + digits(width_) + ";");
   const std::string x = digits(shape_.threads_x());
-  if (shape_.slices > 1 && std::ranges::any_of(loop_.operands, &TileOperand::along_steps))
+  auto numbered = [&](auto& operand) { return by_number(operand); };
+  if (shape_.slices > 1 && !std::ranges::all_of(loop_.operands, numbered))
     add(out, indent, "const int " + names_.thread_step + " = threadIdx.z * " + x + " + threadIdx.x;");
-  if (!std::ranges::all_of(loop_.operands, &TileOperand::along_steps)) {
+  if (std::ranges::any_of(loop_.operands, numbered)) {
     const std::string row =
         shape_.slices > 1 ? "(threadIdx.z * " + digits(shape_.threads_y()) + " + threadIdx.y)" : "threadIdx.y";
     add(out, indent, "const int " + names_.thread + " = " + row + " * " + x + " + threadIdx.x;");
@@ -306,47 +318,70 @@ bool TileText::add_outputs(std::string& out, const std::string& indent, bool bef
 }
 
 /// Copies the operands' elements for the next iterations to shared memory, each thread as many of them.
-bool TileText::add_staging(std::string& out, const std::string& indent) const {
+bool TileText::add_staging(std::string& out, const std::string& indent, Staging staging) const {
   const std::string step = loop_.counter->getNameAsString(), inner = indent + source_.step();
   for (bool rows : {true, false})
     for (bool along_steps : {true, false}) {
       std::vector<const clang::Stmt*> uses;
-      std::string stores;
+      std::string copies, of_step, of_index, count;
       auto& index = rows ? loop_.row : loop_.column;
       const int64_t side = rows ? shape_.rows : shape_.columns;
-      // Neighbouring threads load neighbouring elements.
-      const std::string further = " + " + names_.piece + " * ", length = digits(side);
-      const std::string of_step = along_steps
-                                      ? (shape_.slices > 1 ? names_.thread_step : "threadIdx.x")
-                                      : names_.thread + " / " + length + further + digits(shape_.threads() / side),
-                        of_index = along_steps ? "threadIdx.y" + further + digits(shape_.threads_y())
-                                               : names_.thread + " % " + length;
       for (size_t i = 0; i < tiles_.size(); ++i) {
         auto& operand = loop_.operands[i];
         if (operand.of_rows != rows || operand.along_steps != along_steps) continue;
+        // Neighbouring threads load neighbouring elements.
+        const int64_t length = along_steps ? shape_.depth() : side;
+        const std::string further = " + " + names_.piece + " * ", near = names_.thread + " % " + digits(length),
+                          far = names_.thread + " / " + digits(length) + further + digits(shape_.threads() / length);
+        if (by_number(operand)) {
+          of_step = along_steps ? near : far, of_index = along_steps ? far : near;
+        } else {
+          of_step = shape_.slices > 1 ? names_.thread_step : "threadIdx.x";
+          of_index = "threadIdx.y" + further + digits(shape_.threads_y());
+        }
+        count = digits(pieces(operand));
         uses.push_back(operand.uses.front());
-        add(stores, inner,
-            tiles_[i] + "[" + of_step + "][" + of_index + "] = " + (index.guard.empty() ? "" : index.guard + " && ") +
-                step + " < " + loop_.bound + " ? " + operand.element + " : 0;");
+        const std::string tile = tiles_[i] + "[" + of_step + "][" + of_index + "]",
+                          next = source_.fresh_name(tiles_[i] + "_next") + "[" + names_.piece + "]",
+                          element = (index.guard.empty() ? "" : index.guard + " && ") + step + " < " + loop_.bound +
+                                    " ? " + operand.element + " : 0";
+        add(copies, inner,
+            (staging == Staging::Load ? next : tile) + " = " + (staging == Staging::Store ? next : element) + ";");
       }
-      if (stores.empty()) continue;
+      if (copies.empty()) continue;
+      const bool block = staging != Staging::Store || uses.size() > 1;
       add(out, indent, "#pragma unroll");
       add(out, indent,
-          "for (int " + names_.piece + " = 0; " + names_.piece + " < " +
-              digits(side * shape_.depth() / shape_.threads()) + "; ++" + names_.piece + ") {");
-      const std::string of_indices =
-                            index.name + " = " + (rows ? names_.block_row : names_.block_column) + " + " + of_index,
-                        of_steps = step + " = " + names_.start + " + " + of_step;
-      if (index.type == loop_.counter_type) {
-        add(out, inner, "const " + index.type + " " + of_indices + ", " + of_steps + ";");
-      } else {
-        add(out, inner, "const " + index.type + " " + of_indices + ";");
-        add(out, inner, "const " + loop_.counter_type + " " + of_steps + ";");
+          "for (int " + names_.piece + " = 0; " + names_.piece + " < " + count + "; ++" + names_.piece + ")" +
+              (block ? " {" : ""));
+      if (staging != Staging::Store) {
+        const std::string of_indices =
+                              index.name + " = " + (rows ? names_.block_row : names_.block_column) + " + " + of_index,
+                          of_steps = step + " = " + names_.start + " + " + of_step;
+        if (index.type == loop_.counter_type) {
+          add(out, inner, "const " + index.type + " " + of_indices + ", " + of_steps + ";");
+        } else {
+          add(out, inner, "const " + index.type + " " + of_indices + ";");
+          add(out, inner, "const " + loop_.counter_type + " " + of_steps + ";");
+        }
+        if (!add_items(out, inner, loop_.needed_by(uses), Region::Outputs, true)) return false;
       }
-      if (!add_items(out, inner, loop_.needed_by(uses), Region::Outputs, true)) return false;
-      out += stores;
-      add(out, indent, "}");
+      out += copies;
+      if (block) add(out, indent, "}");
     }
+  return true;
+}
+
+/// Declares the registers of the operands that are loaded ahead, and what loads them.
+bool TileText::add_loads_ahead(std::string& out, const std::string& indent) const {
+  for (size_t i = 0; i < tiles_.size(); ++i)
+    add(out, indent,
+        loop_.operands[i].type + " " + source_.fresh_name(tiles_[i] + "_next") + "[" +
+            digits(pieces(loop_.operands[i])) + "];");
+  add(out, indent, "const auto " + names_.load + " = [&](" + loop_.counter_type + " " + names_.start + ") {");
+  if (!add_staging(out, indent + source_.step(), Staging::Load)) return false;
+  add(out, indent, "};");
+  add(out, indent, names_.load + "(" + loop_.first + ");");
   return true;
 }
 
@@ -413,12 +448,15 @@ std::optional<std::string> TileText::text() {
   const bool sliced = shape_.slices > 1;
   const std::string depth = digits(shape_.depth()),
                     next = (sliced ? names_.first : names_.start) + " + " + digits(shape_.steps());
+
+  if (shape_.ahead && !add_loads_ahead(out, indent)) return std::nullopt;
   out += comments_above(loop_.loop, indent);
   add(out, indent,
       "for (" + loop_.counter_type + " " + names_.start + " = " + loop_.first + "; " + names_.start + " < " +
           loop_.bound + "; " + names_.start + " += " + depth + ") {");
-  if (!add_staging(out, inner)) return std::nullopt;
+  if (!add_staging(out, inner, shape_.ahead ? Staging::Store : Staging::Whole)) return std::nullopt;
   add(out, inner, "__syncthreads();");
+  if (shape_.ahead) add(out, inner, names_.load + "(" + names_.start + " + " + depth + ");");
   if (sliced)
     add(out, inner,
         "const " + loop_.counter_type + " " + names_.first + " = " + names_.start + " + threadIdx.z * " +

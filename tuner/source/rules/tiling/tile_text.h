@@ -2,6 +2,7 @@
 // loop's iterations at a time, and each thread keeps its outputs in registers. The values that are added to an output
 // are those of the original, in its order unless slices of the block each sum some of the iterations.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -13,14 +14,15 @@ struct TileShape {
   int64_t rows = 0, columns = 0;  ///< Outputs of a block.
   int64_t per_thread = 0;         ///< Outputs of a thread, along each of the two.
   int64_t slices = 1;             ///< Along z: so many threads share the iterations of the same outputs.
+  bool ahead = false;             ///< What is staged next is loaded while the present tiles are used.
 
   int64_t threads_x() const { return columns / per_thread; }
   int64_t threads_y() const { return rows / per_thread; }
   int64_t threads() const { return threads_x() * threads_y() * slices; }
-  /// Iterations of a slice whose operands are staged at a time.
-  int64_t steps() const { return threads_x(); }
-  /// Of all slices: a row of threads in each of them loads what one row of outputs needs.
-  int64_t depth() const { return steps() * slices; }
+  /// Iterations of a slice whose operands are staged at a time: what a row of threads loads of one row of outputs, or
+  /// fewer where each thread keeps the next ones in registers.
+  int64_t steps() const { return ahead ? std::min<int64_t>(threads_x(), 8) : threads_x(); }
+  int64_t depth() const { return steps() * slices; }  ///< Of all slices.
 };
 
 class TileText {
@@ -36,10 +38,12 @@ class TileText {
   enum class Region { Outputs, Loop };
   struct Names {
     std::string u, v, piece, thread, thread_step, block_row, block_column, thread_row, thread_column, start, first, end,
-        slice;
+        slice, load;
   };
 
   int64_t padding(const TileOperand& operand) const;
+  int64_t pieces(const TileOperand& operand) const;
+  bool by_number(const TileOperand& operand) const;
   std::string subscripts(TileAxes axes) const;
   std::string thread_column(const std::string& number) const;
   std::string indices(const std::string& indent, TileAxes axes) const;
@@ -54,7 +58,10 @@ class TileText {
                  bool repeated = false) const;
   bool add_declarations(std::string& out, const std::string& indent) const;
   bool add_outputs(std::string& out, const std::string& indent, bool before) const;
-  bool add_staging(std::string& out, const std::string& indent) const;
+  /// To shared memory at once, to registers, or from there to shared memory.
+  enum class Staging { Whole, Load, Store };
+  bool add_staging(std::string& out, const std::string& indent, Staging staging) const;
+  bool add_loads_ahead(std::string& out, const std::string& indent) const;
   bool add_inner_loop(std::string& out, const std::string& indent) const;
   void add_slices_up(std::string& out, const std::string& indent) const;
 

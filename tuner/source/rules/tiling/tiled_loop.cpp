@@ -12,6 +12,7 @@
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/jammed_copies.h"
 #include "tuner/source/rules/threads/lane_loops.h"
+#include "tuner/source/rules/tiling/added_sums.h"
 #include "tuner/source/rules/tiling/tile_dependence.h"
 
 namespace kernelift::tuner {
@@ -62,7 +63,6 @@ class TileFinder {
   bool find_sums();
   bool add_element_sum(const clang::ArraySubscriptExpr* element);
   bool start_sums();
-  bool only_adds();
   bool find_loads(const clang::Stmt* statement, bool conditional);
   bool add_load(const clang::ArraySubscriptExpr* load, bool conditional);
   bool sort_declarations();
@@ -290,31 +290,6 @@ bool TileFinder::start_sums() {
     if (is_zero(set->getRHS())) found_.before.erase(first);
   }
   return true;
-}
-
-/// The loop mentions its sums only where it adds to them.
-bool TileFinder::only_adds() {
-  size_t mentions = 0, additions = 0;
-  auto is_integer = [](const clang::Expr* value) { return value->IgnoreParenImpCasts()->getType()->isIntegerType(); };
-  for (auto& item : body_items_)
-    walk(content_of(item), [&](const clang::Stmt* statement) {
-      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-      mentions += reference && sum_of(llvm::dyn_cast<clang::VarDecl>(reference->getDecl()));
-      auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement);
-      auto* target = set && set->isAssignmentOp() ? set->getLHS()->IgnoreParens() : nullptr;
-      auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(target);
-      // What is cut to an integer is cut in every iteration.
-      if (!target || !sum_of(named_variable(element ? element->getBase() : target)) ||
-          target->getType()->isBooleanType() || (is_integer(target) && !is_integer(set->getRHS())))
-        return true;
-      auto* sum = llvm::dyn_cast<clang::BinaryOperator>(set->getRHS()->IgnoreParenImpCasts());
-      if (set->getOpcode() == clang::BO_AddAssign || set->getOpcode() == clang::BO_SubAssign) additions += 1;
-      else if (set->getOpcode() == clang::BO_Assign && sum && sum->getOpcode() == clang::BO_Add &&
-               squeezed(source_.spelled(sum->getLHS())) == squeezed(source_.spelled(target)))
-        additions += 2;
-      return true;
-    });
-  return mentions == additions;
 }
 
 bool TileFinder::find_loads(const clang::Stmt* statement, bool conditional) {
@@ -592,7 +567,7 @@ std::optional<TiledLoop> TileFinder::run() {
   if (!sort_declarations()) return give_up("a variable that it needs changes between threads or iterations");
   if (!add_guards()) return give_up("a guard of the kernel compares more than its row and column with values");
   if (!stores_apart()) return give_up("what the kernel stores may be what the loop reads");
-  found_.only_adds = only_adds();
+  found_.only_adds = only_adds(source_, found_.loop->getBody(), found_.sums);
   return std::move(found_);
 }
 
