@@ -92,23 +92,30 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     for (auto* argument : arguments) {
       auto type = argument->getType();
       bool leads = type->isPointerType() || type->isArrayType() || type->isRecordType();
-      call.arguments.push_back(leads ? bases(argument) : std::set<std::string>{});
+      call.arguments.push_back(leads ? bases(argument) : std::set<PassedMemory>{});
     }
     bool any = std::any_of(call.arguments.begin(), call.arguments.end(), [](auto& one) { return !one.empty(); });
     if (any && !callee.empty()) calls.push_back(std::move(call));
   }
 
-  /// The texts of the variables that a pointer, or an object that contains one, is derived from.
-  std::set<std::string> bases(const Expr* e) const {
+  /// The variables that a pointer, or an object that contains one, is derived from.
+  std::set<PassedMemory> bases(const Expr* e) const {
     e = e->IgnoreParenCasts()->IgnoreImplicit()->IgnoreParenCasts();
     auto of = [&](const Expr* object, const std::string& part) {
-      std::set<std::string> all;
-      for (auto& base : bases(object)) all.insert(base + part);
+      std::set<PassedMemory> all;
+      for (auto& base : bases(object)) all.insert({base.text + part, base.where});
       return all;
     };
     if (auto* choice = llvm::dyn_cast<AbstractConditionalOperator>(e)) {
-      auto all = bases(choice->getTrueExpr());
-      all.merge(bases(choice->getFalseExpr()));
+      // Both `k % 2 ? a : b` and `k % 2 ? b : a` may be a, though never at once.
+      const bool changes = choice->getCond()->HasSideEffects(unit_.context);
+      const std::string condition = changes ? "" : text_of(choice->getCond()->IgnoreParenImpCasts());
+      std::set<PassedMemory> all;
+      for (bool holds : {true, false})
+        for (PassedMemory base : bases(holds ? choice->getTrueExpr() : choice->getFalseExpr())) {
+          if (!condition.empty()) base.where.emplace(condition, holds);
+          all.insert(std::move(base));
+        }
       return all;
     }
     if (auto* unary = llvm::dyn_cast<UnaryOperator>(e)) {
@@ -134,14 +141,19 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
       auto* parameter = llvm::dyn_cast<ParmVarDecl>(reference->getDecl());
       if (parameter && parameter->getDeclContext() == function_)
-        return {"#" + std::to_string(parameter->getFunctionScopeIndex())};
+        return {{"#" + std::to_string(parameter->getFunctionScopeIndex())}};
     }
     if (llvm::isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, StringLiteral>(e)) return {};
+    std::string text = text_of(e);
+    return text.empty() || text == "NULL" ? std::set<PassedMemory>() : std::set{PassedMemory{text}};
+  }
+  /// Without blanks.
+  std::string text_of(const Expr* e) const {
     auto range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources,
                                           unit_.context.getLangOpts());
     std::string text = Lexer::getSourceText(range, unit_.sources, unit_.context.getLangOpts()).str();
     std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
-    return text.empty() || text == "NULL" ? std::set<std::string>() : std::set{text};
+    return text;
   }
 
   const ParsedUnit& unit_;
@@ -151,28 +163,40 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
   std::map<const FunctionDecl*, std::string> labels_;
 };
 
-using Arguments = std::vector<std::set<std::string>>;
+using Arguments = std::vector<std::set<PassedMemory>>;
 
 /// A launch's arguments in terms of a caller's variables; a parameter for which the call passes no known memory is
-/// dropped.
-Arguments as_seen_by(const HostCall& caller, const Arguments& arguments) {
+/// dropped. The call is `level` calls above the launch: its conditions are no others' of the same text.
+Arguments as_seen_by(const HostCall& caller, const Arguments& arguments, int level) {
   Arguments all;
   for (auto& argument : arguments) {
-    std::set<std::string> bases;
+    std::set<PassedMemory> bases;
     for (auto& base : argument) {
-      if (base[0] != '#') {
+      if (base.text[0] != '#') {
         bases.insert(base);
         continue;
       }
       size_t end = 1;
-      while (end < base.size() && std::isdigit(static_cast<unsigned char>(base[end]))) ++end;
-      size_t number = std::stoul(base.substr(1, end - 1));
-      if (number < caller.arguments.size())
-        for (auto& passed : caller.arguments[number]) bases.insert(passed + base.substr(end));
+      while (end < base.text.size() && std::isdigit(static_cast<unsigned char>(base.text[end]))) ++end;
+      size_t number = std::stoul(base.text.substr(1, end - 1));
+      if (number >= caller.arguments.size()) continue;
+      for (auto& passed : caller.arguments[number]) {
+        PassedMemory seen{passed.text + base.text.substr(end), base.where};
+        for (auto& [condition, holds] : passed.where)
+          seen.where.emplace(std::to_string(level) + ":" + condition, holds);
+        bases.insert(std::move(seen));
+      }
     }
     all.push_back(std::move(bases));
   }
   return all;
+}
+
+/// Whether one launch may be given both.
+bool may_meet(const PassedMemory& one, const PassedMemory& other) {
+  for (auto& [condition, holds] : one.where)
+    if (auto same = other.where.find(condition); same != other.where.end() && same->second != holds) return false;
+  return may_be_one_place(one.text, other.text);
 }
 
 void add_pairs(const Arguments& arguments, std::vector<std::pair<size_t, size_t>>& pairs) {
@@ -180,7 +204,7 @@ void add_pairs(const Arguments& arguments, std::vector<std::pair<size_t, size_t>
     for (size_t first = 0; first < second; ++first) {
       bool one = std::any_of(arguments[first].begin(), arguments[first].end(), [&](auto& base) {
         return std::any_of(arguments[second].begin(), arguments[second].end(),
-                           [&](auto& other) { return may_be_one_place(base, other); });
+                           [&](auto& other) { return may_meet(base, other); });
       });
       if (std::pair pair{first, second}; one && std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
         pairs.push_back(pair);
@@ -207,7 +231,7 @@ void follow_callers(ScanIndex& index) {
       add_pairs(arguments, site.one_memory);
       // Only arguments that depend on a parameter need the callers.
       bool open = std::any_of(arguments.begin(), arguments.end(), [](auto& bases) {
-        return std::any_of(bases.begin(), bases.end(), [](auto& base) { return base.starts_with('#'); });
+        return std::any_of(bases.begin(), bases.end(), [](auto& base) { return base.text.starts_with('#'); });
       });
       if (open && seen.size() < kMostStates && seen.emplace(call.caller, arguments).second)
         into.emplace_back(call.caller, std::move(arguments));
@@ -220,7 +244,7 @@ void follow_callers(ScanIndex& index) {
         // A unit that only declares the function labels it without a file.
         for (auto& name : std::set{function, function.substr(0, function.find('@'))})
           if (auto found = callers.find(name); found != callers.end())
-            for (auto* call : found->second) reach(*call, as_seen_by(*call, arguments), above);
+            for (auto* call : found->second) reach(*call, as_seen_by(*call, arguments, level), above);
       now = std::move(above);
     }
   }

@@ -96,7 +96,21 @@ static Json to_json(const KernelPointer& pointer) {
 }
 
 static Json to_json(const HostCall& call) {
-  return {{"callee", call.callee}, {"caller", call.caller}, {"arguments", call.arguments}};
+  Json arguments = Json::array();
+  for (auto& argument : call.arguments) {
+    Json& bases = arguments.emplace_back(Json::array());
+    for (auto& base : argument) bases.push_back({{"text", base.text}, {"where", base.where}});
+  }
+  return {{"callee", call.callee}, {"caller", call.caller}, {"arguments", std::move(arguments)}};
+}
+
+static HostCall call_from(const Json& json) {
+  HostCall call{json.at("callee"), json.at("caller"), {}};
+  for (auto& argument : json.at("arguments")) {
+    auto& bases = call.arguments.emplace_back();
+    for (auto& base : argument) bases.insert({base.at("text"), base.at("where").get<std::map<std::string, bool>>()});
+  }
+  return call;
 }
 
 static Json to_json(const ScannedUnit& unit) {
@@ -135,9 +149,7 @@ Result<ScanIndex> scan_index_from_json(const Json& document, const std::string& 
         mentions->push_back({one.at("kernels").get<Words>(), range_from_json(one.at("range"))});
     for (auto& one : document.at("knobs")) index.knobs.push_back(knob_from_json(one));
     check_blocks(index.launches, index.knobs);
-    for (auto& one : document.value("calls", Json::array()))
-      index.calls.push_back(
-          {one.at("callee"), one.at("caller"), one.at("arguments").get<std::vector<std::set<std::string>>>()});
+    for (auto& one : document.value("calls", Json::array())) index.calls.push_back(call_from(one));
     return index;
   });
 }

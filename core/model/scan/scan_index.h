@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -115,11 +116,18 @@ struct LaunchSite {
   }
 };
 
-/// A call or launch in a host function, as the scan of one unit sees it. `arguments` holds the variables from which
-/// each argument is computed: "a" for `&a[n]`, "#1" for the caller's second parameter, "#1.data()" for its data().
+/// A variable from which an argument is computed: "a" for `&a[n]`, "#1" for the caller's second parameter, "#1.data()"
+/// for its data(). Of `k % 2 ? a : b`, a where "k%2" holds.
+struct PassedMemory {
+  std::string text;
+  std::map<std::string, bool> where = {};
+  auto operator<=>(const PassedMemory&) const = default;
+};
+
+/// A call or launch in a host function, as the scan of one unit sees it.
 struct HostCall {
   std::string callee, caller;  ///< Labels of functions; a launch is "FILE:BEGIN" of its site.
-  std::vector<std::set<std::string>> arguments;
+  std::vector<std::set<PassedMemory>> arguments;
 };
 
 /// A use of kernels' addresses other than in a launch that was found.

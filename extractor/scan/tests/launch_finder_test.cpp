@@ -372,6 +372,15 @@ TEST(LaunchFinder, FollowsCallersThatPassTheSameMemoryTwice) {
        true},
       {"template <class T> void any(T* x, T* y) { S(x, y, 1); } void run(float* a) { any(a, a); }", true},
       {"float* buffer; void step(float* to) { S(to, buffer, 1); } void run() { step(buffer); }", true},
+      {"void run(float* a, float* b, int k) { S(k % 2 ? a : b, k % 2 ? b : a, 1); }", false},
+      {"void run(float* a, float* b, int k) { S(k % 2 ? a : b, k % 3 ? b : a, 1); }", true},
+      {"void run(float* a, float* b, int k) { S(k++ % 2 ? a : b, k++ % 2 ? b : a, 1); }", true},
+      {"void step(float* x, float* y, int k) { S(k ? x : y, k ? y : x, 1); } void run(float* a, float* b, int k) { "
+       "step(k ? a : b, k ? b : a, 1); }",
+       false},
+      {"void step(float* x, float* y, int k) { S(k ? x : y, y, 1); } void run(float* a, float* b, int k) { "
+       "step(a, k ? b : a, 0); }",
+       true},
       {"void S(int, int); void run(int a) { S(a, a); }", false}};  // Another function of the same name.
   std::string header,
       launching =
