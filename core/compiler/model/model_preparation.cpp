@@ -25,6 +25,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 #include <llvm/Transforms/Utils/UnrollLoop.h>
 
 #include "core/compiler/model/source_line.h"
@@ -358,6 +359,8 @@ bool unroll_one(llvm::Function& kernel, llvm::FunctionAnalysisManager& analyses,
     auto& assumptions = analyses.getResult<llvm::AssumptionAnalysis>(kernel);
     auto& target = analyses.getResult<llvm::TargetIRAnalysis>(kernel);
     llvm::OptimizationRemarkEmitter remarks(&kernel);
+    // UnrollLoop takes it for granted: a value that is used behind a loop in another form would be the first one there.
+    llvm::formLCSSARecursively(*loop->getOutermostLoop(), dominators, &loops, &evolution);
     auto done = llvm::UnrollLoop(loop, options, &loops, &evolution, &dominators, &assumptions, &target, &remarks, true);
     if (done == llvm::LoopUnrollResult::Unmodified) continue;
     analyses.invalidate(kernel, llvm::PreservedAnalyses::none());

@@ -76,6 +76,16 @@ TEST(KernelModelOfSource, AHalvingLoopHasItsValuesOneByOne) {
   for (auto& barrier : model.barriers) EXPECT_TRUE(barrier.domain.is_constant(1));
 }
 
+TEST(KernelModelOfSource, AnIntegerSumIsReadBehindItsLoopAsItIsInTheEnd) {
+  const auto model = model_of(
+      "__global__ void k(const int* src, int* dst, int n) { int x = blockIdx.x * blockDim.x + threadIdx.x; if (x >= n) "
+      "return; int s = 0, c = 0; for (int d = 0; d < 5; ++d) if (x + d < n) { s += src[x + d]; c += 1; } if (c > 2) "
+      "dst[x] = s / c; }");
+  const auto loads = std::ranges::count(model.accesses, Access::Kind::Load, &Access::kind);
+  EXPECT_TRUE(loads == 1 || loads == 5) << loads << " loads";
+  EXPECT_EQ(std::ranges::count(model.accesses, Access::Kind::Store, &Access::kind), 1);
+}
+
 TEST(KernelModelOfSource, ElementsOfAThreadsArrayThatNestedLoopsChooseAreValues) {
   const auto with = [](const std::string& last) {
     return model_of(
