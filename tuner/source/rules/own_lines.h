@@ -8,8 +8,8 @@
 
 namespace kernelift::tuner {
 
-/// The text with each of the kernel's outermost statements on its own line; nullopt if it is so already, or if a macro
-/// spells one of the statements.
+/// The text with each statement of the kernel's blocks on its own line; nullopt if it is so already, or if a macro
+/// spells one of the outermost statements. Blocks of which a macro spells a part stay as they are.
 std::optional<std::string> on_own_lines(const KernelSource& source, const std::string& kernel);
 
 }  // namespace kernelift::tuner

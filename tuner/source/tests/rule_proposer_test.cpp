@@ -301,20 +301,28 @@ TEST(RuleContext, KnowsTheLaunchesOfTheCandidate) {
   EXPECT_EQ(now.whole_warps, false);
 }
 
-TEST(OwnLines, AreThoseOfTheKernelsOutermostStatements) {
+TEST(OwnLines, AreThoseOfTheStatementsOfTheKernelsBlocks) {
   auto of = [](const std::string& text) {
     auto source = KernelSource::parse(text, arguments());
     EXPECT_TRUE(source.ok()) << source.error().message;
     return on_own_lines(*source, "k").value_or("as it is");
   };
-  EXPECT_EQ(of("__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) { x[i] = 1; n = 2; } }\n"),
-            "__global__ void k(float* x, int n) {\n  int i = threadIdx.x;\n  if (i < n) { x[i] = 1; n = 2; }\n}\n");
+  EXPECT_EQ(
+      of("__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) { x[i] = 1; n = 2; } }\n"),
+      "__global__ void k(float* x, int n) {\n  int i = threadIdx.x;\n  if (i < n) {\n    x[i] = 1;\n    n = 2;\n  "
+      "}\n}\n");
   EXPECT_EQ(of("__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */ x[i] = 1; // "
                "set\n  x[1] = 2; }\n"),
             "__device__ int f() { return 1; }\n__global__ void k(float* x) {\n  int i = f(); /* one */\n  x[i] = 1; // "
             "set\n  x[1] = 2;\n}\n");
-  EXPECT_EQ(of("__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) { x[i] = 1; x[i + 4] = 2; }\n}\n"),
-            "as it is");
+  EXPECT_EQ(
+      of("__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) { if (i) { x[i] = 1; x[i + 4] = 2; } else { "
+         "x[9] = 0; } }\n}\n"),
+      "__global__ void k(float* x) {\n  for (int i = 0; i < 4; ++i) {\n    if (i) {\n      x[i] = 1;\n      x[i + 4] "
+      "= 2;\n    } else { x[9] = 0; }\n  }\n}\n");
+  EXPECT_EQ(
+      of("__global__ void k(float* x) {\n  auto f = [&](int i) { x[i] = 1; x[i + 1] = 2; };\n  if (x) { f(1); }\n}\n"),
+      "as it is");
   EXPECT_EQ(of("__global__ void k(float*) {}\n"), "__global__ void k(float*) {\n}\n");
   EXPECT_EQ(of("#define TWO x[0] = 1; x[1] = 2\n__global__ void k(float* x) { TWO; }\n"), "as it is")
       << "a macro spells the statements";
