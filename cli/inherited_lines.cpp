@@ -45,8 +45,9 @@ std::vector<std::string> pattern_lines(const Json& patterns) {
                     ok ? "" : one.at("outcome").get<std::string>().c_str());
       std::string here = text;
       if (ok) {
-        std::snprintf(text, sizeof text, "at least %.3fx", one.at("gain_here").get<double>());
-        here += text;
+        const double gain = one.at("gain_here").get<double>();
+        std::snprintf(text, sizeof text, "at least %.3fx", gain);
+        here += gain > 0 ? text : "right and not timed";
       }
       std::snprintf(text, sizeof text, " (%s, %.0f %% alike)", one.at("architecture").get<std::string>().c_str(),
                     100 * one.at("similarity").get<double>());

@@ -52,6 +52,10 @@ std::optional<Candidate> PatternProposer::follow(const Pattern& pattern, const C
   if (!pattern.recipe.is_default() && !wanted("compiler")) return std::nullopt;
   Candidate made = repeat_.follow({pattern.context.kernel, pattern.steps_for(mep_)}, original);
   const bool rewritten = made.source != original.source;
+  // What is left of a chain of rewrites none of which applies is not what helped.
+  const bool rewrites =
+      std::ranges::any_of(pattern.chain, [](auto& step) { return step.origin == Step::Origin::Rule; });
+  if (rewrites && !rewritten) return std::nullopt;
   made.tier = rewritten ? "source" : "params";
   if (!pattern.recipe.is_default()) {
     made.recipe = pattern.recipe, made.tier = "compiler";

@@ -92,5 +92,13 @@ TEST_F(PatternSearchTest, ALibraryThatMisleadsCostsAFewCandidates) {
   EXPECT_FALSE(inherited_->tried.at(0).held);
 }
 
+TEST_F(PatternSearchTest, NothingIsTriedOfAChainNoneOfWhoseRewritesApplies) {
+  search("first", kFirst, false);
+  const std::string no_loop = "__global__ void other(float* x, int n) {\n  x[threadIdx.x] = n;\n}\n";
+  search("other", no_loop, true);
+  ASSERT_THAT(inherited_->offers, Not(IsEmpty()));
+  EXPECT_THAT(inherited_->tried, IsEmpty());
+}
+
 }  // namespace
 }  // namespace kernelift::tuner
