@@ -28,6 +28,10 @@ if [ -x /usr/local/cuda/bin/nvcc ]; then
   done
 fi
 
+# Its launch is named by the lambda's place, whatever block it is tried with.
+expect_gain "$KL" tune ".kernelift/mep/$SPREAD" --device cpu --tiers params --evals 3 --json
+[ "$(json '"launch_failed" in d["outcomes"]')" = False ] || fail "another block is launched under a name that the image lacks"
+
 # Only the lambda's own text is the kernel's: other lambdas of the unit stay as they are.
 expect_gain "$KL" tune ".kernelift/mep/$GATHER" --device cpu --tiers source --evals 6
 RUN=$(ls -t .kernelift/runs/*.klrun | head -1)

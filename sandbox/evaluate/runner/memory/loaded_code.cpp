@@ -210,9 +210,12 @@ std::optional<RunFailure> LoadedCode::prepare(Device& device, const ReplayInstan
   if (launches.empty()) launches.push_back(CandidateLaunch::as_recorded(mep.kernel_mangled));
   for (auto& wanted : launches) {
     const DeviceKernel* kernel = find_kernel(wanted.kernel);
-    // The source or another compiler may spell template arguments differently.
-    if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name))
-      kernel = find_kernel(mep.kernel_key);
+    // The source or another compiler may spell template arguments differently: of a lambda's type the image says where
+    // the lambda stands.
+    if (!kernel && (wanted.kernel == mep.kernel_mangled || wanted.kernel == mep.kernel_name)) {
+      kernel = find_kernel(mep.kernel_mangled);
+      if (!kernel) kernel = find_kernel(mep.kernel_key);
+    }
     if (!kernel)
       return RunFailure{Outcome::LaunchFailed,
                         "the image has no kernel '" + wanted.kernel + "', or several of that name"};

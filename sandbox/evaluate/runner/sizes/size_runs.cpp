@@ -9,7 +9,8 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr double kMostSecondsOfSizes = 2;      // Of a finalist; the original's answers once take as long again.
+// Of a finalist; the original's answers once take as long again, and so does asking what differences mean.
+constexpr double kMostSecondsOfSizes = 2;
 constexpr uint64_t kMostBytes = 512ull << 20;  // Of answers that are kept for later finalists.
 constexpr int kMostLost = 2;                   // Processes that the original may end at sizes, before no more is tried.
 constexpr const char* kSizeExperiment = "size ";
@@ -123,14 +124,13 @@ void SizeRuns::tell(const SizedInstance& sized, const Answered& known, const Ver
 bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const SizePlan& plan, Verdict& verdict) {
   SizesRun& run = verdict.sizes_run.emplace();
   run.seed = plan.seed, run.beyond_premise = plan.beyond_premise, run.left_out = plan.left_out;
-  double original = 0, own = 0;
+  double original = 0, own = 0, asked = 0;
   size_t cut = 0;
   const auto lost =
       std::ranges::count_if(bench_.settings.fatal, [](auto& one) { return one.starts_with(kSizeExperiment); });
   for (auto& sized : plan.launches) {
     if (bench_.ended()) return !(bench_.cut = true);
-    if (own > kMostSecondsOfSizes || original > kMostSecondsOfSizes || expected_seconds(sized) > kMostSecondsOfSizes ||
-        lost >= kMostLost) {
+    if (std::max({own, original, asked, expected_seconds(sized)}) > kMostSecondsOfSizes || lost >= kMostLost) {
       ++cut;
       continue;
     }
@@ -175,6 +175,7 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       });
     };
     auto failure = launch();
+    own += seconds_since(begin), begin = Deadline::clock::now();
     // Tolerances of the recorded size may be too narrow.
     if (!failure && !judged.failure && judged.first && bench_.usable) widen(sized, known), failure = launch();
     if (!failure) failure = judged.failure;
@@ -185,6 +186,7 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
     if ((failure || judged.first) && bench_.usable && bench_.settings.why_no_reference && !bench_.ended()) {
       if (std::string why_not = bench_.settings.why_no_reference(sized); !why_not.empty()) {
         drop(std::move(why_not));
+        asked += seconds_since(begin);
         continue;
       }
     }
@@ -192,7 +194,7 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       tell(sized, known, judged, failure, verdict);
       return false;
     }
-    own += seconds_since(begin);
+    asked += seconds_since(begin);
     (sized.shown ? run.right : run.unshown).push_back(sized.size);
     if (bytes_ > kMostBytes) bytes_ -= known.bytes, known_.erase(at);
   }

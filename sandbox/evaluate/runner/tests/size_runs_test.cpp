@@ -37,6 +37,12 @@ Result<std::unique_ptr<Device>> fake_device(int) {
     if (call.n == 1) call.out[0] += 1;
     return FakeRun{50e-6};
   });
+  images["wrong elsewhere"] = images["original"];
+  images["wrong elsewhere"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
+    call.run();
+    if (call.n > 0 && call.n != kRecorded && call.n != kHeldOut) call.out[0] += 1;
+    return FakeRun{50e-6};
+  });
   images["ends at one"].kernels["right"] = fake::kernel([](const fake::Scale& call) {
     if (call.n == 1) return FakeRun{1e-6, DeviceFault::Crashed, "an illegal memory access was encountered"};
     return call.run(), FakeRun{100e-6};
@@ -61,8 +67,9 @@ struct Rig {
     RunnableCode code;
     code.image = original;
     RunnerStart with;
-    with.why_no_reference = [this](const SizedInstance& sized) {
+    with.why_no_reference = [this](const SizedInstance& sized) -> std::string {
       ++asked;
+      if (slow_answer.count() > 0) return std::this_thread::sleep_for(slow_answer), "the original races there";
       return sized.size.values == Bindings{{"n", 1}} ? no_reference_at_one : "";
     };
     auto started = RunnerProcess::start(*fork_server, 0, {code}, false, fatal, report, std::move(with));
@@ -86,6 +93,7 @@ struct Rig {
   std::set<std::string> fatal;
   BaselineReport report;
   std::string no_reference_at_one;
+  std::chrono::milliseconds slow_answer{0};
   int asked = 0;
 };
 
@@ -133,6 +141,15 @@ TEST(SizeRuns, ACandidateIsNotWrongWhereTheOriginalIsNoReference) {
   const int asked = rig.asked;
   EXPECT_TRUE(rig.judge("wrong at one").ok());
   EXPECT_EQ(rig.asked, asked) << "it is known now";
+}
+
+TEST(SizeRuns, AskingWhetherTheOriginalIsAReferenceEndsWithItsTime) {
+  Rig rig("original");
+  rig.slow_answer = std::chrono::milliseconds(1100);
+  Verdict verdict = rig.judge("wrong elsewhere");
+  EXPECT_EQ(rig.asked, 2);
+  ASSERT_TRUE(verdict.ok()) << verdict.text();
+  EXPECT_THAT(verdict.sizes_run->text(), HasSubstr(" more sizes left out for lack of time"));
 }
 
 TEST(SizeRuns, ACandidateThatFailsAtASizeIsSaidToFailThere) {

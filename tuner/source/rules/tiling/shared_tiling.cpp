@@ -27,8 +27,7 @@ namespace {
 
 constexpr int64_t kFewestThreads = 64, kMostThreads = 256;  ///< Of a slice.
 constexpr int64_t kMostThreadsOfSlices = 512;
-constexpr int64_t kSharedBytes = 48 * 1024;  ///< What a block has without asking for more.
-constexpr int64_t kRegisterBytes = 256;      ///< Of a thread's accumulators.
+constexpr int64_t kRegisterBytes = 256;  ///< Of a thread's accumulators.
 
 /// Shapes whose loads are spread evenly over the threads.
 bool is_useful(const TileShape& shape) {
@@ -81,7 +80,7 @@ std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const Ru
       !suits_launches(facts, loop->column, shape.columns))
     return {};
   TileText writer(source, *loop, shape);
-  auto text = writer.shared_bytes() <= kSharedBytes ? writer.text() : std::nullopt;
+  auto text = writer.shared_bytes() <= kOrdinarySharedBytes ? writer.text() : std::nullopt;
   if (!text) return {};
   Opportunity found;
   found.place = source.name(loop->loop);
