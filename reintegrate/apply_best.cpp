@@ -16,6 +16,8 @@
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
 #include "reintegrate/shape_choice.h"
+#include "reintegrate/tree/git_trees.h"
+#include "reintegrate/tree/patch_journal.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -51,6 +53,15 @@ struct PatchVariant {
   double worth() const { return with_others(low()) / (embedded ? kSourceIsWorth : 1); }
   double with_others(double gain) const { return others.empty() ? gain : equivalent_gain(gain, share, others); }
 };
+
+/// Whether the files may be written and, in a git repository, committed.
+Status tree_takes(const SourcePatch& patch) {
+  KERNELIFT_TRY(PatchJournal::check_writable(patch));
+  std::vector<std::filesystem::path> changed, created;
+  for (auto& change : patch.changes) (change.created ? created : changed).push_back(change.path);
+  KERNELIFT_ASSIGN([[maybe_unused]] GitTrees trees, GitTrees::inspect(changed, created));
+  return done();
+}
 
 std::string label(const PatchVariant& variant) {
   char gain[32];
@@ -105,6 +116,7 @@ class CandidateTrials {
   }
 
   Result<PatchPreview> preview() {
+    only_shown_ = true;
     for (;;) {
       KERNELIFT_ASSIGN(std::optional<PatchVariant> best, best_confirmed());
       if (!best) {
@@ -310,6 +322,11 @@ class CandidateTrials {
       patch_ = std::move(*planned);
       return true;
     }
+    if (Status taken = tree_takes(*planned); !taken.ok()) {
+      if (taken.error().exit != Exit::Refused) return std::move(taken).error();
+      if (tree_takes(of_kernels_files(*planned)).ok()) return pass(taken.error());
+      if (!only_shown_) return std::move(taken).error();
+    }
     auto proof = prove_host_half({r.mep, r.scan ? &*r.scan : nullptr, *planned, r.host});
     if (!proof.ok() && proof.error().exit != Exit::Refused) return std::move(proof).error();
     if (!proof.ok()) return pass(proof.error());
@@ -317,6 +334,16 @@ class CandidateTrials {
     proven_.emplace(planned->identity(), proof->notes);
     patch_ = std::move(*planned);
     return true;
+  }
+
+  /// The part of a patch that other candidates' patches have, too: where the tree does not take that, it takes none.
+  SourcePatch of_kernels_files(SourcePatch patch) const {
+    std::set<std::filesystem::path> own;
+    std::error_code code;
+    for (auto& function : offer_.request.mep.functions)
+      own.insert(std::filesystem::weakly_canonical(offer_.request.root / function.file, code));
+    std::erase_if(patch.changes, [&](auto& change) { return !own.contains(change.path); });
+    return patch;
   }
 
   /// Confirms a screened candidate and puts its variants back into the queue with the new figures, or drops it.
@@ -527,6 +554,7 @@ class CandidateTrials {
   std::vector<std::string> left_out_;
   std::map<Bindings, std::vector<OtherKernel>> judged_;  ///< Effects on other kernels, by the shared knobs' new values.
   std::string first_refusal_, first_loss_;
+  bool only_shown_ = false;   ///< The patch, of a kernel whose file may have uncommitted changes.
   bool exact_first_ = false;  ///< The check failed with a candidate that had lost digits: prefer exact ones.
   size_t refusals_ = 0;       ///< Passed-over candidates that no patch can express.
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, judgements_ = 0;

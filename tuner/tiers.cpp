@@ -113,7 +113,8 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
       return !step.rule.empty() && (is_left_out(options, step.rule) || is_left_out(options, kAllRules));
     };
     std::erase_if(options.patterns->offers, [&](auto& one) {
-      return std::ranges::any_of(one.chain, without) || (options.keep_precision && !is_precise(one.recipe));
+      return std::ranges::any_of(one.chain, without) || (options.keep_precision && !is_precise(one.recipe)) ||
+             (!options.unit_flags && !one.recipe.unit_flags.is_default());
     });
     if (!options.patterns->offers.empty())
       proposers.push_back(std::make_unique<PatternProposer>(mep, options.patterns, options.tiers,
@@ -154,8 +155,9 @@ Result<std::vector<std::unique_ptr<Proposer>>> make_proposers(const Mep& mep, co
     proposers.push_back(std::move(parameters));
   }
   if (wanted("compiler")) {
-    proposers.push_back(
-        std::make_unique<UnitFlagProposer>(UnitFlagProposer::Options{bound, options.on_cpu, options.keep_precision}));
+    if (options.unit_flags)
+      proposers.push_back(
+          std::make_unique<UnitFlagProposer>(UnitFlagProposer::Options{bound, options.on_cpu, options.keep_precision}));
     proposers.push_back(std::make_unique<FlagProposer>(options.strategy, options.seed, bound, options.keep_precision));
     proposers.push_back(std::make_unique<PassProposer>(options.seed));
   }

@@ -27,6 +27,7 @@ struct TierOptions {
   std::vector<Candidate> templates = {};
   std::vector<std::string> without_rules = {};  ///< Names of rewrite rules that are not tried; "all".
   bool keep_precision = false;                  ///< Nothing is tried that lowers the precision of results.
+  bool unit_flags = true;                       ///< Flags of the kernel's file have a place in the application's build.
   /// Profile of the original, which decides the order in which rules and recipes are tried.
   std::optional<KernelFacts> facts;
   /// Earlier runs of the kernel, from which the search begins; null: none.

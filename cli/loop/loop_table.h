@@ -27,6 +27,7 @@ struct LoopRow {
   std::string outcome;  ///< kept | rolled back | too small | no gain | undecided | refused | skipped | interrupted
   std::string why, run, branch;
   std::string mep;                  ///< The folder of its MEP; empty: not extracted yet.
+  bool looked_at = false;           ///< It was extracted, or refused when it was to be.
   bool replayed = false;            ///< The MEP was found to be right.
   size_t patches = 0;               ///< Number of patches that the application had when the kernel was extracted.
   std::string stopped_by;           ///< What ended its search.

@@ -39,6 +39,36 @@ TEST(LoopOrder, TimeIsDividedByWhatCanBeWonAndOneKernelDoesNotTakeAllOfIt) {
   EXPECT_EQ(time_slice({with(0.3), with(0.001)}, 0, 15, limits), 15) << "the rest would be too short for another one";
 }
 
+LoopRow refused(double share) {
+  LoopRow row = with(share);
+  row.looked_at = true, row.outcome = "refused";
+  return row;
+}
+LoopRow tuned(double share) {
+  LoopRow row = with(share);
+  row.looked_at = true, row.outcome = "no gain", row.run = "k-1.klrun";
+  return row;
+}
+
+TEST(LoopOrder, AKernelThatIsRefusedBeforeItsSearchDoesNotCount) {
+  const LoopLimits one{.kernels = 1};
+  EXPECT_EQ(beyond_limits({refused(0.5), with(0.42)}, 1, one), "") << "the application's own comes next";
+  EXPECT_EQ(beyond_limits({refused(0.5), tuned(0.3), with(0.1)}, 2, one),
+            "beyond the requested number of kernels (--kernels)");
+  EXPECT_EQ(time_slice({refused(0.5), with(0.3), with(0.1)}, 1, 60, one), 60) << "no other will be tuned";
+}
+
+TEST(LoopOrder, OfManyThatAreRefusedNotAllAreLookedAt) {
+  LoopLimits limits{.kernels = 1, .in_vain = 3};
+  std::vector<LoopRow> rows{refused(0.3), refused(0.2), tuned(0.1), with(0.1), with(0.1)};
+  limits.kernels = 2;
+  EXPECT_EQ(beyond_limits(rows, 3, limits), "");
+  rows[3] = refused(0.1);
+  EXPECT_EQ(beyond_limits(rows, 4, limits), "3 kernels before it could not be tuned, and no more are looked at");
+  rows[3] = with(0.1), rows[3].outcome = "skipped";
+  EXPECT_EQ(beyond_limits(rows, 4, limits), "") << "it was left out without a look";
+}
+
 TEST(LoopOrder, SaysWhyAKernelCameWhenItDid) {
   LoopRow row = with(0.12, 0.82);
   row.roof_name = "DRAM";

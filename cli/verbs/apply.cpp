@@ -165,6 +165,8 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
   if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
   offer.request.host = options.host, offer.request.guards = !options.no_guards;
   KERNELIFT_ASSIGN(offer.request.repositories, repository_tops(options.repositories));
+  const auto origin = extractor::origin_of_program(offer.request.root);
+  if (origin) offer.embedding = reintegrate::Embedding::Never;
   KERNELIFT_ASSIGN(reintegrate::PatchPreview preview, preview_best(std::move(offer)));
   Json document = to_json(preview);
   document["run"] = file.string();
@@ -173,6 +175,10 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
   context.say_lines(preview.diff);
   context.say(preview.label + (preview.confirmed ? "" : ": apply confirms its gain first"));
   for (auto& note : preview.notes) context.say("  " + note);
+  if (origin) {
+    context.say("Nothing was changed. apply writes this text beside the original, which is " + *origin + ".");
+    return Exit::Done;
+  }
   context.say(
       "Nothing was changed. apply builds, checks and times the application with this patch, and keeps it on a "
       "branch only if it is right and faster.");
@@ -269,10 +275,20 @@ Result<Exit> write_tuned_program(const Context& context, RunToApply& run, const 
   KERNELIFT_ASSERT(change.planned, "a change that was chosen is planned");
   for (auto& one : change.planned->changes)
     KERNELIFT_TRY(write_atomically(folder / one.name, std::string_view(one.after)));
+  const std::string why = "no file of the application has this kernel, so none is patched: its text is " + origin +
+                          ". The tuned text, verified on the recorded inputs and not tried in the application, is in " +
+                          folder.string() + ": give it to the application in the original's place";
+  Json document = {{"kept", false},
+                   {"error", why},
+                   {"candidate", change.candidate_id},
+                   {"predicted", {{"kernel_gain", change.predicted.kernel_gain}}},
+                   {"folder", folder.string()},
+                   {"diff", change.planned->diff()}};
+  if (auto whole = change.predicted.whole()) document["predicted"]["whole"] = *whole;
+  context.emit(document);
   if (!context.json) context.say_lines(change.planned->diff());
-  return refused("no file of the application has this kernel, so none is patched: its text is " + origin +
-                 ". The tuned text, verified on the recorded inputs and not tried in the application, is in " +
-                 folder.string() + ": give it to the application in the original's place");
+  context.note("kernelift apply: " + why);
+  return Exit::Refused;
 }
 
 Result<Exit> apply_one(const Context& context, const Options& options) {
@@ -306,8 +322,17 @@ Result<Exit> apply_several(const Context& context, const Options& options) {
   std::set<std::string> kernels;
   std::vector<std::string> notes;
   Json without = Json::array();
+  auto leave_out = [&](const RunToApply& run, const std::string& why) {
+    const std::string& kernel = run.offer.request.mep.kernel_name;
+    context.note("apply: " + kernel + " is left out: " + why);
+    without.push_back({{"kernel", kernel}, {"run", run.file().filename().string()}, {"why", why}});
+  };
   for (auto& name : options.runs) {
     KERNELIFT_ASSIGN(auto run, RunToApply::open(context, options, name));
+    if (auto origin = extractor::origin_of_program(run->offer.request.root)) {
+      leave_out(*run, "no file of the application has it (its text is " + *origin + "): apply its run alone");
+      continue;
+    }
     const Mep& mep = run->offer.request.mep;
     if (!kernels.insert(mep.kernel_id).second)
       return usage_error("several of the runs are of '" + mep.kernel_name + "': name one of each kernel");
@@ -321,8 +346,7 @@ Result<Exit> apply_several(const Context& context, const Options& options) {
       continue;
     }
     if (change.error().exit != Exit::No && change.error().exit != Exit::Refused) return std::move(change).error();
-    context.note("apply: " + kernel + " is left out: " + change.error().message);
-    without.push_back({{"kernel", kernel}, {"run", run->file().filename().string()}, {"why", change.error().message}});
+    leave_out(*run, change.error().message);
   }
   if (changes.empty()) return answer_is_no("none of these runs has a change that can be patched in");
   request.notes = restoration_notes(leftovers);
@@ -343,6 +367,16 @@ Result<Exit> apply_several(const Context& context, const Options& options) {
   return report.kept() ? Exit::Done : report.interrupted ? Exit::Interrupted : Exit::No;
 }
 
+/// Whether the application compiled the run's kernel while it ran: then there is nothing to patch, build or check.
+bool is_of_program(const std::string& name, const std::filesystem::path& state) {
+  auto file = reintegrate::find_run(name, state);
+  if (!file.ok()) return false;
+  auto run = tuner::Run::open(*file);
+  if (!run.ok()) return false;
+  auto mep = Mep::read(run->meta().mep);
+  return mep.ok() && extractor::origin_of_program(mep->app_root);
+}
+
 Result<Exit> apply_verb(const Context& context, const Options& options) {
   std::filesystem::path state = context.state_folder();
   auto tell = [&](const std::string& line) { context.note("apply: " + line); };
@@ -359,6 +393,7 @@ Result<Exit> apply_verb(const Context& context, const Options& options) {
   if (several && options.dry_run) return usage_error("--dry-run shows the patch of one run: give one run");
   if (options.dry_run) return show_patch(context, options, state);
   // Checked before any candidate is timed again.
+  if (!several && is_of_program(options.runs[0], state)) return apply_one(context, options);
   if (options.build.empty()) return usage_error("apply needs the application's build command: --build CMD");
   if (options.run.empty() && options.check.empty())
     return usage_error("apply needs a command that runs the application: --run CMD");
@@ -376,7 +411,9 @@ Action setup(CLI::App& app) {
                  "their changes are tried as one patch; a kernel that breaks the check is found and left out");
   app.add_option("--candidate", options->candidate,
                  "Apply only this candidate of the run, by its number (default: the best that can be patched in)");
-  app.add_option("--build", options->build, "The application's build command, run in its root folder");
+  app.add_option("--build", options->build,
+                 "The application's build command, run in its root folder. A kernel that was compiled while the "
+                 "application ran needs none, and no --run or --check");
   app.add_option("--run", options->run, "The command whose total run time is measured");
   add_measure(app, options->measure, false);
   app.add_option("--check", options->check,

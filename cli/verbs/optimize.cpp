@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "cli/duration.h"
+#include "cli/loop/loop_options.h"
 #include "cli/loop/loop_order.h"
 #include "cli/loop/loop_report.h"
 #include "cli/loop/loop_rows.h"
 #include "cli/loop/loop_steps.h"
 #include "cli/loop/loop_table.h"
-#include "cli/measure_options.h"
 #include "cli/repositories.h"
-#include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/executable.h"
 #include "core/base/file.h"
@@ -24,7 +23,9 @@
 #include "core/model/kernel_facts.h"
 #include "core/model/scan/scan_index.h"
 #include "core/model/verdict/verdict.h"
+#include "extractor/extract/runtime_source.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
+#include "extractor/source/compile_database.h"
 #include "reintegrate/app_commands.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/interruption.h"
@@ -48,22 +49,11 @@ constexpr double kShortestProof = 20, kLongestProof = 120;
 constexpr double kPatience = 0.4, kLeastPatience = 8;
 /// Kernels that take less of the run do not decide its duration.
 constexpr double kMostOfTheRun = 0.5;
-
-struct Options {
-  std::string build, run, check, time = "10m", branch, embed = "auto", limit = "1h", hooks = "run";
-  LoopLimits limits;
-  std::vector<std::string> repositories;
-  uint64_t skip = 0;
-  double smallest_share = 0.5;  ///< In per cent.
-  bool lock_clocks = false, allow_host_changes = false, allow_unproven_host = false, allow_weak_jail = false,
-       no_guards = false;
-  MeasureOptions measure;
-  SearchOptions search;  ///< The model's limits are for all kernels together.
-};
+constexpr const char* kGiveBuild = "give the application's build command (--build CMD)";
 
 class Loop {
  public:
-  Loop(const Context& context, const Options& options, double seconds)
+  Loop(const Context& context, const LoopOptions& options, double seconds)
       : context_(context),
         options_(options),
         measure_(options.measure),
@@ -77,7 +67,8 @@ class Loop {
     for (size_t i = 0; i < rows_.size() && !is_interrupted(); ++i) {
       choose(i);
       work_on(i);
-      bool more = i + 1 < options_.limits.kernels && i + 1 < rows_.size() && seconds_left() >= kShortestTuning;
+      bool more = i + 1 < rows_.size() && beyond_limits(rows_, i + 1, options_.limits).empty() &&
+                  seconds_left() >= kShortestTuning;
       if (!rows_[i].kept() || is_interrupted()) continue;
       ++patches_;
       if (!more) continue;
@@ -107,13 +98,24 @@ class Loop {
     // Known now rather than after all the tuning.
     KERNELIFT_ASSIGN(repositories_, repository_tops(options_.repositories));
     KERNELIFT_TRY(note_state_of_repositories(context_, repositories_, options_.hooks == "run"));
+    KERNELIFT_TRY(build());
+    if (!options_.check.empty()) KERNELIFT_TRY(check());
+    return read_figure();
+  }
+
+  Status build() {
+    if (options_.build.empty()) {
+      context_.note(
+          "Nothing is built (no --build): kernels that the application compiles while it runs can be tuned, and no "
+          "others.");
+      return done();
+    }
     // The build also logs the compile commands that scan reads; for the CPU device it compiles other programs.
     KERNELIFT_ASSIGN(Step built, step({"build", "--device", context_.device}, {"sh", "-c", options_.build}));
     if (is_interrupted()) return LoopSteps::interrupted();
     if (built.exit_code != 0)
       return Error{"the application's build failed (see above): " + options_.build + "; nothing was changed", Exit::No};
-    if (!options_.check.empty()) KERNELIFT_TRY(check());
-    return read_figure();
+    return done();
   }
 
   /// Of the application as it is: a pattern that does not fit is known before anything is tuned.
@@ -156,15 +158,31 @@ class Loop {
   }
 
   Result<Capture> look_again() {
-    KERNELIFT_ASSIGN(Json index, required({"scan"}));
+    KERNELIFT_TRY(scan());
     std::vector<std::string> record{"record", "--device", context_.device};
     if (options_.skip > 0) record.insert(record.end(), {"--skip", std::to_string(options_.skip)});
     if (!measure_.region.empty()) record.insert(record.end(), {"--region", measure_.region});
     KERNELIFT_ASSIGN(Json hot_list, required(std::move(record), {"sh", "-c", options_.run}));
     KERNELIFT_ASSIGN(Capture capture, Capture::open(state_ / "capture"));
-    KERNELIFT_ASSIGN(scanned_, ScanIndex::read(state_ / "scan.json"));
     looked_at_ = patches_;
     return capture;
+  }
+
+  /// Without a build there may be no compile commands, unless an earlier one was logged.
+  Status scan() {
+    if (options_.build.empty()) {
+      std::error_code code;
+      if (!fs::exists(state_ / "compile_commands.json", code) &&
+          !extractor::find_compile_database("", fs::current_path(code)).ok())
+        return done();
+      KERNELIFT_ASSIGN(Step scan, step({"scan"}));
+      if (is_interrupted()) return LoopSteps::interrupted();
+      if (scan.exit_code != 0) return done();
+    } else {
+      KERNELIFT_ASSIGN([[maybe_unused]] Json index, required({"scan"}));
+    }
+    KERNELIFT_ASSIGN(scanned_, ScanIndex::read(state_ / "scan.json"));
+    return done();
   }
 
   /// Scans and records the application as it is now. This is repeated after a kept patch, because lines have moved, a
@@ -245,7 +263,7 @@ class Loop {
   bool is_left_out(size_t at) {
     LoopRow& row = rows_[at];
     if (!share_matters(row, rows_, options_.limits)) end(row, "skipped", "too small a share to matter");
-    else if (at >= options_.limits.kernels) end(row, "skipped", "beyond the requested number of kernels (--kernels)");
+    else if (std::string why = beyond_limits(rows_, at, options_.limits); !why.empty()) end(row, "skipped", why);
     else if (seconds_left() < kShortestTuning) end(row, "skipped", "the time is spent");
     else if (std::string why = too_long_to_tune(row, slice(at)); !why.empty()) end(row, "skipped", why);
     return !row.outcome.empty();
@@ -255,13 +273,22 @@ class Loop {
 
   /// Extracts the kernel and replays its MEP. On a GPU the hardware's counters tell how near it is to its roof.
   void make_ready(LoopRow& row, size_t at) {
+    row.looked_at = true;
     auto extracted = step({"extract", shortest_name(row, scanned_, rows_)});
+    const bool only_programs = options_.build.empty() && scanned_.units.empty();
+    if (failed(extracted) && only_programs && extracted.ok() && extracted->exit_code == static_cast<int>(Exit::Usage))
+      return end(row, "refused",
+                 std::string("not tuned: the application did not compile it while it ran, and how it is compiled is "
+                             "not known: ") +
+                     kGiveBuild);
     if (failed(extracted))
       return end(row, extracted.ok() && extracted->exit_code == 4 ? "refused" : "skipped",
                  "extract: " + why(extracted));
     row.mep = extracted->document.value("mep", ""), row.patches = patches_;
     auto lifted = Mep::read(row.mep);
     if (!lifted.ok()) return end(row, "skipped", lifted.error().message);
+    if (options_.build.empty() && !extractor::origin_of_program(lifted->app_root))
+      return end(row, "refused", std::string("not tuned: a patch of its source has to be built: ") + kGiveBuild);
     reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted, repositories_);
     if (parts.none()) return end(row, "refused", "not tuned: " + parts.why());
     if (std::string file = uncommitted(*lifted); !file.empty())
@@ -298,10 +325,11 @@ class Loop {
     if (!row.outcome.empty() || is_left_out(at)) return;
     if (!row.replayed) make_ready(row, at);
     if (!row.outcome.empty()) return;
-    row.order = order_text(row, at);
     const double seconds = slice(at);
     const bool others_wait = seconds < seconds_left();
-    if (tune(row, seconds, others_wait, false)) apply(row, seconds);
+    const bool found = tune(row, seconds, others_wait, false);
+    if (!row.run.empty()) row.order = order_text(row, tuned_before(rows_, at));
+    if (found) apply(row, seconds);
   }
 
   /// Of other kernels, the largest gains first: what helped them may help this one.
@@ -374,8 +402,9 @@ class Loop {
   std::vector<std::string> apply_words(const std::vector<std::string>& runs, double seconds) const {
     std::vector<std::string> words{"apply"};
     words.insert(words.end(), runs.begin(), runs.end());
-    words.insert(words.end(), {"--device", context_.device, "--build", options_.build, "--run", options_.run, "--embed",
-                               options_.embed, "--limit", options_.limit, "--hooks", options_.hooks});
+    words.insert(words.end(), {"--device", context_.device, "--run", options_.run, "--embed", options_.embed, "--limit",
+                               options_.limit, "--hooks", options_.hooks});
+    if (!options_.build.empty()) words.insert(words.end(), {"--build", options_.build});
     if (options_.allow_weak_jail) words.emplace_back("--allow-weak-jail");
     if (!options_.check.empty()) words.insert(words.end(), {"--check", options_.check});
     for (auto& word : measure_.words()) words.push_back(word);
@@ -500,7 +529,7 @@ class Loop {
   }
 
   const Context& context_;
-  const Options& options_;
+  const LoopOptions& options_;
   MeasureOptions measure_;  ///< Once the application was recorded it is no longer "auto".
   fs::path state_;
   std::vector<fs::path> repositories_;  ///< That patches may change beside the application's.
@@ -526,15 +555,15 @@ Result<Lock> lock_optimize(const fs::path& state) {
   return Lock::take(state / "optimize.lock", "another `kernelift optimize` is running in this folder");
 }
 
-Result<Exit> optimize(const Context& context, const Options& options) {
+Result<Exit> optimize(const Context& context, const LoopOptions& options) {
   // Options that the last step would refuse are refused before the first step.
-  if (options.build.empty() || options.run.empty()) return usage_error("--build and --run need a command each");
+  if (options.run.empty()) return usage_error("--run needs a command");
   KERNELIFT_ASSIGN(double seconds, parse_duration(options.time));
   if (seconds < kShortestTuning)
     return usage_error("--time " + options.time + " is too short to find anything: give at least " +
                        duration_words(kShortestTuning));
   KERNELIFT_TRY(options.search.check());  // The model's secrets are known from here on.
-  Options chosen = options;
+  LoopOptions chosen = options;
   chosen.limits.smallest_share = options.smallest_share / 100;
   Context on_device = context;
   KERNELIFT_ASSIGN(on_device.device, loop_device(context.device));
@@ -551,49 +580,16 @@ Result<Exit> optimize(const Context& context, const Options& options) {
 }
 
 Action setup(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  app.add_option("--build", options->build, "The application's build command, run in this folder")->required();
-  app.add_option("--run", options->run, "The command whose run time is to be reduced")->required();
-  add_measure(app, options->measure, true);
-  app.add_option("--check", options->check,
-                 "A command whose exit code is 0 if the application's results are right (default: the --run command)");
-  app.add_option("--time", options->time, "Tuning time for all kernels together: 90, 10m, 2h")->capture_default_str();
-  app.add_option(
-         "--kernels", options->limits.kernels,
-         "Maximum number of kernels to tune, in the order of what can be won; each takes 10 s of --time at least")
-      ->capture_default_str();
-  app.add_option("--smallest-share", options->smallest_share,
-                 "Leave out kernels of a smaller share of the time, in per cent. Those below 2 % are tuned where they "
-                 "make up 2 % together, and applied together")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--skip", options->skip, "Ignore the first N launches of each kernel, if they are not representative")
-      ->capture_default_str();
-  app.add_option("--embed", options->embed, "Embed tuned PTX in patches: never, auto or only (see apply --help)")
-      ->capture_default_str();
-  app.add_flag("--no-guards", options->no_guards,
-               "Patch a candidate that is right only at some sizes without having its launch ask for them");
-  app.add_flag("--allow-host-changes", options->allow_host_changes,
-               "Let patches change functions that are compiled for the host too (see apply --help)");
-  app.add_flag("--allow-unproven-host", options->allow_unproven_host,
-               "Patch units whose host half clang cannot compile (see apply --help)");
-  app.add_option("--limit", options->limit,
-                 "Longest time for one check, run or build of the application (see apply --help)")
-      ->capture_default_str();
-  app.add_option("--hooks", options->hooks, "git's hooks at the commit of a patch: run or skip (see apply --help)")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"run", "skip"}));
-  add_repositories(app, options->repositories);
-  add_lock_clocks(app, options->lock_clocks);
-  add_allow_weak_jail(app, options->allow_weak_jail);
-  add_search(app, options->search);
+  auto options = std::make_shared<LoopOptions>();
+  add_loop_options(app, *options);
   return [options](const Context& context) { return optimize(context, *options); };
 }
 
 }  // namespace
 
 const Verb kOptimize = {"optimize", "Run the whole loop: build, record, tune and patch, hottest kernel first",
-                        "kernelift optimize --build 'make -j2' --run './app input' --check './app --check' --time 10m",
+                        "kernelift optimize --build 'make -j2' --run './app input' --check './app --check' --time 10m\n"
+                        "  kernelift optimize --run 'python3 script.py'    # kernels that are compiled while it runs",
                         setup};
 
 }  // namespace kernelift::cli

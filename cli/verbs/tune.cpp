@@ -21,8 +21,10 @@
 #include "core/compiler/paths.h"
 #include "core/model/candidate/tune_declarations.h"
 #include "core/model/recorded_facts.h"
+#include "extractor/extract/runtime_source.h"
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/apply_request.h"
+#include "reintegrate/flags/build_line.h"
 #include "reintegrate/patch/patchable_parts.h"
 #include "reintegrate/patch/shared_knobs.h"
 #include "sandbox/device/confined_cpu/confined_cpu.h"
@@ -277,6 +279,10 @@ std::string nothing_found(size_t tried, const std::string& stopped_by) {
          " before the search finished; continue with the same command and --resume";
 }
 
+bool asks_for(const std::vector<std::string>& tiers, const char* tier) {
+  return std::ranges::find(tiers, tier) != tiers.end();
+}
+
 void print_report(const tuner::TuneReport& report, const tuner::Run& run, const Context& context) {
   auto line = [&](const char* what, const std::optional<tuner::RunTrial>& trial, size_t tried) {
     if (!report.gained(trial)) return context.say(what + nothing_found(tried, report.stopped_by));
@@ -298,8 +304,7 @@ void print_report(const tuner::TuneReport& report, const tuner::Run& run, const 
   auto compiled = report.tiers.find("compiler");
   size_t by_compiler = compiled == report.tiers.end() ? 0 : compiled->second;
   line("Best as source and parameters: ", report.best_applicable, report.tried - by_compiler);
-  bool requested = std::find(run.meta().tiers.begin(), run.meta().tiers.end(), "compiler") != run.meta().tiers.end();
-  if (requested && !(report.best && report.best->applicable()))
+  if (asks_for(run.meta().tiers, "compiler") && !(report.best && report.best->applicable()))
     line("Best with the compiler tier:   ", report.best, by_compiler);
   if (!report.unconfirmed.empty()) context.say("Note: " + report.unconfirmed);
   if (!report.lost.empty()) context.say("Note: " + report.lost + ".");
@@ -341,12 +346,24 @@ std::string caches_text(const Mep& mep) {
          ": its gain may be another there, which `kernelift apply` measures";
 }
 
+/// Why flags of the application's compiler for the kernel's file are not tried: no patch could write them. Empty: they
+/// may have a place.
+std::string no_place_for_flags(const Mep& mep, const Context& context) {
+  if (extractor::origin_of_program(mep.app_root)) return "the application compiles it while it runs";
+  const fs::path state = context.state_folder();
+  auto scan = ScanIndex::read(state / "scan.json");
+  return reintegrate::why_no_place_for_flags(
+      mep, scan.ok() && !scan->database.empty() ? fs::path(scan->database) : state / "compile_commands.json");
+}
+
 /// Prints the report of a search, or of a resumed run whose budget was spent already; returns the exit code.
 Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep& mep, const Context& context) {
   print_report(report, run, context);
   auto kernel = run.kernel();
   std::vector<std::string> not_tried;
   if (kernel.ok() && *kernel) not_tried = (*kernel)->not_tried;
+  if (std::string why = no_place_for_flags(mep, context); !why.empty() && asks_for(run.meta().tiers, "compiler"))
+    not_tried.push_back("flags of the compiler for the kernel's file, because " + why);
   for (auto& what : not_tried) context.say("Not tried: " + what + ".");
   std::vector<tuner::Finding> findings;
   auto states = run.states();
@@ -446,6 +463,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   if (!options.resume) tier.patterns = std::move(inherited);
   tier.seed = tuning.seed;
   tier.on_cpu = on_cpu(context);
+  tier.unit_flags = no_place_for_flags(mep, context).empty();
   tuning.recipes_apply = !tier.on_cpu;
   KERNELIFT_ASSIGN(Candidate original, tuner::original_candidate(mep, folder));
   if (llm) {
@@ -461,8 +479,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     llm->seed = run.meta().seed;
     KERNELIFT_ASSIGN(llm->state.known, run.states());
     llm->state.keep = [&run](const std::string& key, const std::string& value) { (void)run.put_state(key, value); };
-    if (std::ranges::find(tiers, "source") != tiers.end())
-      llm->offers = tuner::rules_that_apply(mep, original, tier).offers;
+    if (asks_for(tiers, "source")) llm->offers = tuner::rules_that_apply(mep, original, tier).offers;
     tier.llm = std::move(llm);
   }
   KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));

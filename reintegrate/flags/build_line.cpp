@@ -3,12 +3,16 @@
 
 #include <set>
 
+#include "core/base/json_member.h"
 #include "core/toolchain/nvcc_command.h"
 
 namespace fs = std::filesystem;
 
 namespace kernelift::reintegrate {
 
+namespace {
+
+/// The build tree of CMake that the folder belongs to; empty: none.
 fs::path cmake_build_of(fs::path folder) {
   std::error_code code;
   for (; folder.has_relative_path(); folder = folder.parent_path())
@@ -23,7 +27,27 @@ bool has_makefile(const fs::path& folder) {
   return false;
 }
 
-Result<CompiledUnit> CompiledUnit::of(const Mep& mep) {
+/// As the log says; nothing where it does not, or says several.
+std::optional<std::string> logged_tool(const CompiledUnit& unit, const fs::path& log) {
+  std::optional<std::string> found;
+  auto json = read_json(log);
+  if (!json.ok() || !json->is_array()) return found;
+  for (auto& entry : *json) {
+    std::error_code code;
+    const fs::path file = fs::path(text_member(entry, "directory")) / text_member(entry, "file");
+    if (!unit.output.empty() && text_member(entry, "output") != unit.output) continue;
+    if (fs::weakly_canonical(file, code) != unit.unit) continue;
+    auto tool = entry.find("built_by");
+    if (tool == entry.end() || !tool->is_string()) return std::nullopt;
+    if (found && *found != tool->get<std::string>()) return std::nullopt;
+    found = tool->get<std::string>();
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<CompiledUnit> CompiledUnit::of(const Mep& mep, const fs::path& log) {
   if (mep.compile_command.empty() || mep.compile_folder.empty())
     return refused("how '" + mep.unit + "' is compiled is not known, so no flag can be given to it");
   KERNELIFT_ASSIGN(CompilerCommand command, parse_compiler_command(mep.compile_command, mep.compile_folder));
@@ -32,16 +56,38 @@ Result<CompiledUnit> CompiledUnit::of(const Mep& mep) {
   unit.folder = fs::weakly_canonical(mep.compile_folder, code);
   unit.unit = fs::weakly_canonical(unit.folder / mep.unit, code);
   unit.output = command.output;
+  unit.built_by = logged_tool(unit, log);
   return unit;
+}
+
+UnitBuilder UnitBuilder::of(const CompiledUnit& unit) {
+  UnitBuilder builder;
+  const std::string& tool = unit.built_by.value_or("make");
+  fs::path cmake = cmake_build_of(unit.folder);
+  const bool makefile = has_makefile(unit.folder);
+  // Which tool CMake's tree is built with is CMake's affair.
+  if (!tool.empty()) builder.cmake = cmake;
+  if (builder.cmake.empty()) builder.make = makefile && tool == "make";
+  if (!builder.none()) return builder;
+  builder.text = "neither CMake nor make built " + unit.unit.filename().string() + " in " + unit.folder.string();
+  if (makefile || !cmake.empty())
+    builder.text +=
+        std::string(", where the build did not use the ") + (makefile ? "makefile" : "build folder of CMake");
+  return builder;
+}
+
+std::string why_no_place_for_flags(const Mep& mep, const fs::path& log) {
+  auto unit = CompiledUnit::of(mep, log);
+  return unit.ok() ? UnitBuilder::of(*unit).text : unit.error().message;
 }
 
 Result<BuildLine> plan_build_line(const CompiledUnit& unit, const UnitFlags& flags) {
   const std::vector<std::string> words = flags.nvcc_words();
-  if (const fs::path build = cmake_build_of(unit.folder); !build.empty()) return cmake_line(unit, build, words);
-  if (has_makefile(unit.folder)) return make_line(unit, words);
+  const UnitBuilder builder = UnitBuilder::of(unit);
+  if (!builder.cmake.empty()) return cmake_line(unit, builder.cmake, words);
+  if (builder.make) return make_line(unit, words);
   return refused("the flags " + flags.text() + " for " + unit.unit.filename().string() +
-                 " have to be written into the application's build, and neither CMake nor make built it in " +
-                 unit.folder.string() + ": add them by hand");
+                 " have to be written into the application's build, and " + builder.text + ": add them by hand");
 }
 
 Status edit_build(const PatchQuestion& question, PatchDraft& draft) {
@@ -50,7 +96,7 @@ Status edit_build(const PatchQuestion& question, PatchDraft& draft) {
   if (!question.guard.empty())
     return refused("it is right only where " + question.guard.text() + ", and its flags " + flags.text() +
                    " hold for all launches");
-  KERNELIFT_ASSIGN(CompiledUnit unit, CompiledUnit::of(question.mep));
+  KERNELIFT_ASSIGN(CompiledUnit unit, CompiledUnit::of(question.mep, question.log()));
   KERNELIFT_ASSIGN(BuildLine line, plan_build_line(unit, flags));
   KERNELIFT_ASSIGN(OpenFile * file, draft.open(line.file.string()));
   draft.add_build_line(*file, line.line);

@@ -3,6 +3,7 @@
 // variable that reaches the file's command and no other's. Nothing is guessed from the text of a build file.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,27 @@ struct CompiledUnit {
   std::filesystem::path unit;    ///< Absolute.
   std::filesystem::path folder;  ///< In which its command ran.
   std::string output;            ///< As the command spells it.
+  /// The build tool that started the command, "make" or "ninja"; "" for none. Absent: not known.
+  std::optional<std::string> built_by = {};
 
-  /// Refused where the command is not known.
-  static Result<CompiledUnit> of(const Mep& mep);
+  /// `log`: the compile commands of the build, by which the tool is known. Refused where the command is not known.
+  static Result<CompiledUnit> of(const Mep& mep, const std::filesystem::path& log = {});
 };
 
-/// The build tree of CMake that the folder belongs to; empty: none.
-std::filesystem::path cmake_build_of(std::filesystem::path folder);
-bool has_makefile(const std::filesystem::path& folder);
+/// What can be asked how the unit is compiled. A makefile or a CMake tree that only lies there, while the build calls
+/// the compiler itself, is not: what is written into it would reach nothing.
+struct UnitBuilder {
+  std::filesystem::path cmake;  ///< The build tree of CMake; empty: it is not CMake.
+  bool make = false;            ///< A makefile.
+  std::string text;  ///< If neither: "neither CMake nor make built k.cu in /app", with what lies there unused.
+  bool none() const { return cmake.empty() && !make; }
+
+  static UnitBuilder of(const CompiledUnit& unit);
+};
+
+/// Why flags of the MEP's file cannot be written into the application's build, as far as that is known without asking
+/// the build system; empty: perhaps they can.
+std::string why_no_place_for_flags(const Mep& mep, const std::filesystem::path& log);
 
 /// Refused where the build is neither CMake's nor make's, or the flags cannot reach the unit alone; the sentence names
 /// the flags.

@@ -11,10 +11,10 @@ namespace fs = std::filesystem;
 namespace kernelift::reintegrate {
 
 Result<DefinitionPlaces> places_of(const Definition& definition, const CompiledUnit& unit) {
-  if (const fs::path build = cmake_build_of(unit.folder); !build.empty())
-    return cmake_definition(definition, unit, build);
-  if (has_makefile(unit.folder)) return make_definition(definition, unit);
-  return refused("neither CMake nor make built " + unit.unit.filename().string() + " in " + unit.folder.string());
+  const UnitBuilder builder = UnitBuilder::of(unit);
+  if (!builder.cmake.empty()) return cmake_definition(definition, unit, builder.cmake);
+  if (builder.make) return make_definition(definition, unit);
+  return refused(builder.text);
 }
 
 std::vector<size_t> words_in_build_file(std::string_view text, size_t begin, size_t end, const std::string& word,
@@ -56,7 +56,7 @@ Status edit_definition(const PatchQuestion& question, const Knob& knob, int64_t 
   if (!spelled)
     return refused(refusal + "the command that compiles '" + question.mep.unit +
                    "' does not define it in one way, by -D" + knob.name + "=" + std::to_string(knob.value));
-  auto unit = CompiledUnit::of(question.mep);
+  auto unit = CompiledUnit::of(question.mep, question.log());
   if (!unit.ok()) return refused(refusal + unit.error().message);
   auto places = places_of({knob.name, *spelled}, *unit);
   if (!places.ok()) return refused(refusal + places.error().message);

@@ -62,6 +62,9 @@ struct PatchQuestion {
   std::vector<std::filesystem::path> repositories = {};  ///< Further folders whose files the user lets a patch change.
   /// settled_sizes() of the candidate's verdict: then embedded code runs at all sizes, as a patch of the source does.
   const OtherSizes* settled = nullptr;
+
+  /// The compile commands of the application's build, as far as the scan names them.
+  std::filesystem::path log() const { return scan ? scan->database : ""; }
 };
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question);

@@ -112,6 +112,55 @@ TEST_F(ApplyBest, TriesTheNextCandidateWhenTheBestCannotBePatchedIn) {
   EXPECT_NE(said.find("passing over #1"), std::string::npos);
 }
 
+/// The kernel's own file, and one that only the first candidate changes.
+class ApplyBestInGit : public ApplyBest {
+ protected:
+  void SetUp() override {
+    ApplyBest::SetUp();
+    request.mep.functions = {{"sleepy", (root / "src/k.cu").string(), 3, 6}};
+    const uint64_t at = read("src/config.h").find("64");
+    request.mep.knobs = {{"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {}}};
+    confirmed(2, "0.05", "0.02");
+    offer.promising.back().candidate.values["BLOCK"] = 128;
+    confirmed(1.5, "0.05", "0.01");
+  }
+};
+
+TEST_F(ApplyBestInGit, TriesTheNextCandidateWhereAFileOfTheBestIsNotTracked) {
+  make_git();
+  shell("git rm -q --cached src/config.h && git commit -q -m less");
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  EXPECT_EQ(report.candidate, 2);
+  ASSERT_EQ(report.passed_over.size(), 1u);
+  EXPECT_NE(report.passed_over[0].text().find("src/config.h is not tracked by git, though other files"),
+            std::string::npos)
+      << report.passed_over[0].text();
+}
+
+TEST_F(ApplyBestInGit, TriesTheNextCandidateWhereAFileOfTheBestHasUncommittedChangesOrIsReadOnly) {
+  make_git();
+  write("src/config.h", read("src/config.h") + "\n");
+  EXPECT_EQ(must_go().candidate, 2);
+  shell("git checkout -q main && git checkout -q src/config.h && chmod a-w src/config.h");
+  EXPECT_EQ(must_go().candidate, 2);
+}
+
+TEST_F(ApplyBestInGit, EndsAtOnceWhereTheKernelsOwnFileHasUncommittedChanges) {
+  make_git();
+  write("src/k.cu", read("src/k.cu") + "\n");
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().exit, Exit::Refused);
+  EXPECT_NE(report.error().message.find("src/k.cu has uncommitted changes"), std::string::npos)
+      << report.error().message;
+  EXPECT_EQ(said.find("passing over"), std::string::npos) << "no other candidate could be committed either";
+  offer.request = request;
+  auto shown = preview_best(offer);
+  ASSERT_TRUE(shown.ok()) << shown.error().message;
+  EXPECT_EQ(shown->candidate, 1) << "what a patch would be can be seen all the same";
+}
+
 TEST_F(ApplyBest, PassesOverAScreenedCandidateWhoseGainIsNotConfirmed) {
   screened(2, "0.05", "0.08");
   confirmed(1.5, "0.05", "0.01");

@@ -102,6 +102,52 @@ TEST_F(BuildLineTest, OfAnotherBuildSystemIsRefusedByName) {
                 "make"));
 }
 
+TEST_F(BuildLineTest, IsWrittenOnlyWhereTheBuildThatWasWatchedUsedTheMakefile) {
+  write("a.cu", "");
+  write("Makefile", "FLAGS = -O2\na.o: a.cu\n\tnvcc $(FLAGS) -c $< -o $@\n");
+  CompiledUnit by_hand = unit("a.cu", "a.o"), by_make = by_hand, by_ninja = by_hand;
+  by_hand.built_by = "", by_make.built_by = "make", by_ninja.built_by = "ninja";
+  EXPECT_EQ(line_of(plan_build_line(by_make, {.fast_math = true})), "a.o: FLAGS += -use_fast_math");
+  for (auto& unused : {by_hand, by_ninja})
+    EXPECT_THAT(line_of(plan_build_line(unused, {.fast_math = true})),
+                HasSubstr("neither CMake nor make built a.cu in " + root().string() +
+                          ", where the build did not use the makefile: add them by hand"));
+  EXPECT_THAT(places_of({"BLOCK", "128"}, by_hand).error().message, HasSubstr("the build did not use the makefile"));
+}
+
+TEST_F(BuildLineTest, IsNotWrittenIntoACmakeTreeThatTheBuildDidNotUse) {
+  write("a.cu", ""), write("CMakeCache.txt", "");
+  CompiledUnit by_hand = unit("a.cu", "a.o");
+  by_hand.built_by = "";
+  EXPECT_THAT(line_of(plan_build_line(by_hand, {.fast_math = true})),
+              HasSubstr("where the build did not use the build folder of CMake"));
+}
+
+TEST_F(BuildLineTest, ItsBuildToolIsTheOneThatTheLogNamesForTheUnitAndItsOutput) {
+  write("a.cu", ""), write("Makefile", "FLAGS = -O2\na.o: a.cu\n\tnvcc $(FLAGS) -c $< -o $@\n");
+  const fs::path log = root() / "log.json";
+  auto logged = [&](const std::vector<std::pair<std::string, Json>>& outputs) {
+    Json all = Json::array();
+    for (auto& [output, tool] : outputs) {
+      all.push_back({{"directory", root().string()}, {"file", "a.cu"}, {"output", output}});
+      if (!tool.is_null()) all.back()["built_by"] = tool;
+    }
+    ASSERT_TRUE(write_json(log, all).ok());
+  };
+  Mep mep;
+  mep.unit = "a.cu", mep.compile_folder = root().string(), mep.compile_command = {"nvcc", "-c", "a.cu", "-o", "a.o"};
+  logged({{"a.o", "make"}, {"b.o", ""}});
+  EXPECT_EQ(CompiledUnit::of(mep, log)->built_by, "make");
+  EXPECT_THAT(why_no_place_for_flags(mep, log), IsEmpty());
+  logged({{"a.o", ""}, {"b.o", "make"}});
+  EXPECT_EQ(CompiledUnit::of(mep, log)->built_by, "");
+  EXPECT_THAT(why_no_place_for_flags(mep, log), HasSubstr("did not use the makefile"));
+  logged({{"a.o", nullptr}});
+  EXPECT_EQ(CompiledUnit::of(mep, log)->built_by, std::nullopt);
+  EXPECT_THAT(why_no_place_for_flags(mep, log), IsEmpty()) << "an earlier log: make itself is asked";
+  EXPECT_EQ(CompiledUnit::of(mep, root() / "none.json")->built_by, std::nullopt);
+}
+
 TEST_F(BuildLineTest, OfCmakeGoesToTheDirectoryOfTheTargetAndReachesThatFileAlone) {
   write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.18)\nproject(x CXX)\nadd_subdirectory(sub)\n");
   write("sub/CMakeLists.txt", "add_library(parts STATIC \"the kernel.cpp\" other.cpp)\n");

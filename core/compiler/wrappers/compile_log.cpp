@@ -67,6 +67,7 @@ Result<std::vector<Json>> entries_of(const StartedCompiler& one) {
     entry["file"] = input.file;
     entry["arguments"] = arguments;
     entry["output"] = !command.output.empty() ? command.output : fs::path(input.file).stem().string() + ".o";
+    if (one.built_by) entry["built_by"] = *one.built_by;
     entries.push_back(entry);
   }
   return entries;

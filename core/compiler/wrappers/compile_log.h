@@ -3,6 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,10 @@ namespace kernelift::wrappers {
 
 /// A compiler's command, as it was started.
 struct StartedCompiler {
-  std::filesystem::path folder;    ///< Its working folder.
-  std::vector<std::string> words;  ///< Response files need not be expanded.
-  CompilerCommand command;         ///< `words`, parsed.
+  std::filesystem::path folder;              ///< Its working folder.
+  std::vector<std::string> words;            ///< Response files need not be expanded.
+  CompilerCommand command;                   ///< `words`, parsed.
+  std::optional<std::string> built_by = {};  ///< build_tool_above(), where that is known.
 };
 
 /// `argv` and the options and folders that the compiler takes from environment variables: later readers of the log have

@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/compiler/paths.h"
+#include "core/compiler/wrappers/build_tool.h"
 #include "core/compiler/wrappers/compile_log.h"
 #include "core/compiler/wrappers/watch_format.h"
 
@@ -30,6 +31,7 @@ Result<StartedCompiler> read_record(const fs::path& path) {
   for (auto variable = variables; variable != strings.end(); ++variable)
     if (size_t equals = variable->find('='); equals != variable->npos)
       set[variable->substr(0, equals)] = variable->substr(equals + 1);
+  if (auto tool = set.find(kBuiltBy); tool != set.end()) one.built_by = tool->second;
   one.words = with_variables({arguments, variables}, set);
   KERNELIFT_ASSIGN(one.command, parse_compiler_command(one.words, one.folder));
   return one;

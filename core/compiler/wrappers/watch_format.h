@@ -2,9 +2,9 @@
 // nothing but the C library, so there is nothing of ours in this header either.
 //
 // A record is a file of strings, each ended by a zero byte: the compiler's working folder, the number of its arguments,
-// the arguments, and those of kWatchedVariables that are set, as NAME=value. Its name begins with the time, so that
-// names are in the order of the compiles. A response file may be gone when the build has ended: the argument names a
-// copy of it beside the record.
+// the arguments, and as NAME=value those of kWatchedVariables that are set and the build tool (build_tool.h). Its name
+// begins with the time, so that names are in the order of the compiles. A response file may be gone when the build has
+// ended: the argument names a copy of it beside the record.
 #pragma once
 #include <cstring>
 #include <initializer_list>

@@ -18,6 +18,7 @@
 #include <ctime>
 #include <initializer_list>
 
+#include "core/compiler/wrappers/build_tool.h"
 #include "core/compiler/wrappers/watch_format.h"
 
 extern char** environ;
@@ -230,13 +231,14 @@ void record(const char* folder, int argc, char* const* argv) {
     text.add(argv[i], static_cast<size_t>(file - argv[i]));
     text.add(copy);
   }
-  for (const char* variable : kWatchedVariables) {
-    const char* value = std::getenv(variable);
-    if (!value || !*value) continue;
-    text.add(variable, std::strlen(variable));
+  auto add_named = [&](const char* what, const char* value) {
+    text.add(what, std::strlen(what));
     text.add("=", 1);
     text.add(value);
-  }
+  };
+  for (const char* variable : kWatchedVariables)
+    if (const char* value = std::getenv(variable); value && *value) add_named(variable, value);
+  if (const char* tool = build_tool_above()) add_named(kBuiltBy, tool);
   if (text.complete()) rename(unfinished, name);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/compiler/wrappers/build_tool.h"
 #include "core/compiler/wrappers/compile_log.h"
 #include "core/compiler/wrappers/cpu_compiler.h"
 #include "core/compiler/wrappers/unsupported.h"
@@ -117,9 +118,12 @@ int kernelift::wrapper_main(int argc, char** argv, wrappers::MakeCpuImage make_i
   if (!command.ok() && config->device == "cpu") return fail(name, command.error());
 
   bool ours = command.ok() && is_for_wrapper(*command);
-  if (command.ok())
-    if (Status logged = log_commands(config->state, {{folder, words, *command}}); !logged.ok())
+  if (command.ok()) {
+    StartedCompiler started{folder, words, *command};
+    if (const char* tool = build_tool_above()) started.built_by = tool;
+    if (Status logged = log_commands(config->state, {started}); !logged.ok())
       std::fprintf(stderr, "kernelift: this compile was not logged: %s\n", logged.error().message.c_str());
+  }
   if (config->device != "cpu" || !ours) {
     auto real = real_compiler(name, *config);
     if (real.ok()) return become(*real, argc, argv);

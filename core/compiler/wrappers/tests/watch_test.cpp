@@ -102,6 +102,15 @@ TEST_F(Watch, SeesCompilersHoweverTheyAreStarted) {
   }
 }
 
+TEST_F(Watch, LogsWhichBuildToolStartedACompiler) {
+  write("mk", "all:\n\tsh -c 'nvcc -c a.cu; true'\n");
+  EXPECT_EQ(shell("make -f mk")[0]["built_by"], "make");
+  EXPECT_EQ(shell("make --version; nvcc -c a.cu; true")[0]["built_by"], "") << "the next build is another one";
+  if (!find_program("ninja")) return;
+  write("build.ninja", "rule one\n command = nvcc -c $in\nbuild all: one a.cu\n");
+  EXPECT_EQ(shell("env -i PATH=\"$PATH\" ninja")[0]["built_by"], "ninja");
+}
+
 TEST_F(Watch, SeesCompilersThatAStaticallyLinkedToolStarts) {
   write("tool.c",
         "#include <unistd.h>\nint main() { char* argv[] = {\"nvcc\", \"-c\", \"a.cu\", 0}; return execvp(\"nvcc\", "
