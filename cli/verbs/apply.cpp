@@ -136,12 +136,14 @@ Status check_working_folder(const std::filesystem::path& root, const Context& co
 }
 
 /// Writes the result beside the run, for the HTML report; a run in a read-only folder is applied all the same. If an
-/// earlier patch was kept, a later apply without a result does not overwrite its report.
+/// earlier patch was kept, a later apply that keeps none does not overwrite its report.
 void write_applied(std::filesystem::path run, const Result<reintegrate::ApplyReport>& applied) {
   std::filesystem::path file = run.replace_extension(".applied.json");
+  auto before = read_json(file);
+  const bool was_kept = before.ok() && before->is_object() && before->value("kept", false);
+  if (was_kept && !(applied.ok() && applied->kept())) return;
   if (applied.ok()) return (void)write_json(file, to_json(*applied));
   if (applied.error().exit != Exit::No && applied.error().exit != Exit::Refused) return;
-  if (auto before = read_json(file); before.ok() && before->is_object() && before->value("kept", false)) return;
   reintegrate::ApplyReport none;
   none.outcome = reintegrate::ApplyOutcome::NoPatch, none.why = applied.error().message,
   none.at = reintegrate::utc_now();

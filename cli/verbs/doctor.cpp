@@ -27,6 +27,13 @@ bool gpus(const std::vector<Finding>& findings) {
   return good("cuda:") && good("nvcc") && good("CUPTI") && good("CUDA recorder");
 }
 
+/// True if `--device cuda`, or the GPU that it names, is there.
+bool has_device(const std::vector<Finding>& findings, const std::string& device) {
+  return gpus(findings) && std::ranges::any_of(findings, [&](auto& one) {
+           return device == "cuda" || (one.health == Health::Good && one.name == device);
+         });
+}
+
 Result<Exit> doctor(const Context& context) {
   std::vector<Finding> findings = survey_machine();
   Json list = Json::array();
@@ -48,15 +55,17 @@ Result<Exit> doctor(const Context& context) {
     text += head + finding.detail + "\n";
     if (!finding.fix.empty()) text += "             " + std::string(20, ' ') + "fix: " + finding.fix + "\n";
   }
+  const bool lacks_device = context.device.starts_with("cuda") && !has_device(findings, context.device);
   text += !usable            ? "\nFix the findings marked MISSING first."
           : !jails(findings) ? "\nThis machine cannot confine code that is not yours: what is marked MISSING under "
                                "isolation is needed, or "
                                "--allow-weak-jail."
+          : lacks_device     ? "\nThis machine cannot run it on --device " + context.device + "."
           : gpus(findings)   ? "\nThis machine can run the whole loop on its NVIDIA GPU and on the CPU device."
                              : "\nThis machine can run the whole loop on the CPU device.";
   if (context.json) context.emit({{"usable", usable}, {"confines_candidates", jails(findings)}, {"findings", list}});
   else context.say_lines(text);
-  return usable ? Exit::Done : Exit::Environment;
+  return usable && !lacks_device ? Exit::Done : Exit::Environment;
 }
 
 }  // namespace

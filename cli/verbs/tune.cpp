@@ -482,7 +482,13 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     if (asks_for(tiers, "source")) llm->offers = tuner::rules_that_apply(mep, original, tier).offers;
     tier.llm = std::move(llm);
   }
-  KERNELIFT_ASSIGN(auto proposers, make_proposers(mep, original.source, tier));
+  auto proposers = make_proposers(mep, original.source, tier);
+  if (!proposers.ok()) {
+    // An option was wrong: a run that tried nothing would be the latest one.
+    std::error_code ignored;
+    if (!options.resume) fs::remove(run.file(), ignored);
+    return std::move(proposers).error();
+  }
   interrupted = false;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
@@ -491,7 +497,7 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     ProgressPrinter printer(context);
     tuning.interrupted = &interrupted;
     tuning.progress = [&](const tuner::Progress& progress) { printer(progress); };
-    return tune(mep, folder, *evaluator, run, std::move(proposers), tuning);
+    return tune(mep, folder, *evaluator, run, *std::move(proposers), tuning);
   }();
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);

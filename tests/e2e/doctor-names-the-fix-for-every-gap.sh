@@ -5,3 +5,6 @@ expect_exit 0 "$KL" doctor --json
 [ "$(json 'd["usable"]')" = True ] || fail "this machine should be usable"
 expect_exit 0 "$KL" doctor
 expect_says "CPU device"
+# A device that is not there is none on which anything can be run.
+expect_exit 3 "$KL" doctor --device cuda:99
+expect_says "cannot run it on --device cuda:99"

@@ -6,6 +6,9 @@ BRANCH_BEFORE=$(git branch --show-current)
 expect_exit 0 "$KL" report "$RUN" -o run.html
 grep -q '</html>' run.html || fail "the report is cut short"
 rm run.html
+RUNS=$(ls .kernelift/runs/*.klrun | wc -l)
+expect_exit_in "2 3" "$KL" tune k --device cpu --strategy nosuch --evals 1
+[ "$(ls .kernelift/runs/*.klrun | wc -l)" = "$RUNS" ] || fail "a search that could not begin left a run behind"
 expect_gain "$KL" apply "$RUN" --device cpu --time 10 --build 'nvcc -O2 gamma.cu -o gamma' --run ./gamma --check ./gamma
 expect_says "kept: "; expect_says "on the CPU device, not on a GPU"
 git diff --quiet HEAD^ HEAD -- gamma.cu && fail "the patch does not change gamma.cu"

@@ -2,6 +2,8 @@
 #include "tuner/source/llm/model_spec.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <sstream>
 
 #include "core/base/shown/secrets.h"
 
@@ -25,6 +27,19 @@ const char* const kHelp =
     "command:PROGRAM, "
     "exchange:FOLDER or transcript:FILE";
 
+/// What stands in a commit message, where neither folders nor arguments are anybody's business: "answer.sh" of
+/// "/home/me/answer.sh --temperature 1", "python3 answer.py".
+std::string name_of(const std::string& target) {
+  std::istringstream words(target);
+  std::string name, file;
+  words >> name;
+  name = std::filesystem::path(name).filename().string();
+  std::error_code ignored;
+  if (words >> file && std::filesystem::is_regular_file(file, ignored))
+    name += " " + std::filesystem::path(file).filename().string();
+  return name;
+}
+
 }  // namespace
 
 Result<ModelSpec> ModelSpec::parse(const std::string& text) {
@@ -36,7 +51,7 @@ Result<ModelSpec> ModelSpec::parse(const std::string& text) {
   ModelSpec spec;
   spec.provider = known->provider;
   if (!spec.is_server()) {
-    spec.target = spec.model = text.substr(colon + 1);
+    spec.target = text.substr(colon + 1), spec.model = name_of(spec.target);
     if (spec.target.find_first_not_of(" \t") == spec.target.npos)
       return usage_error("--llm '" + text + "' names nothing behind the colon" + kHelp);
     return spec;

@@ -29,6 +29,13 @@ class Providers : public LlmTest {
   std::atomic<bool> stop_ = false;
 };
 
+TEST(ModelSpec, AProgramIsNamedWithoutItsFolderAndArguments) {
+  EXPECT_EQ(ModelSpec::parse("command:/home/me/answer.sh --key abc")->model, "answer.sh");
+  EXPECT_EQ(ModelSpec::parse("command:/usr/bin/env " + std::string(__FILE__))->model, "env providers_test.cpp");
+  EXPECT_EQ(ModelSpec::parse("exchange:/tmp/prompts")->model, "prompts");
+  EXPECT_EQ(ModelSpec::parse("command:/home/me/answer.sh --key abc")->target, "/home/me/answer.sh --key abc");
+}
+
 TEST_F(Providers, AProgramGetsThePromptAndItsOutputIsTheAnswer) {
   const std::string seen = (folder_.path() / "seen").string();
   auto model = proposer(script("cat > '" + seen + "'\ncat <<'X'\n\xef\xbb\xbf" + std::string(kGoodEdit) + "X\n"));
