@@ -20,6 +20,28 @@ const VarDecl* variable_of(const Expr* e) {
   return variable ? variable->getCanonicalDecl() : nullptr;
 }
 
+/// Whether a reference's initialiser makes what it refers to.
+bool is_value(const Expr* initialiser) {
+  for (const Expr* e = initialiser; e;) {
+    if (llvm::isa<MaterializeTemporaryExpr>(e)) return true;
+    auto* cast = llvm::dyn_cast<CastExpr>(e);
+    auto* full = llvm::dyn_cast<FullExpr>(e);
+    auto* parentheses = llvm::dyn_cast<ParenExpr>(e);
+    e = cast ? cast->getSubExpr() : full ? full->getSubExpr() : parentheses ? parentheses->getSubExpr() : nullptr;
+  }
+  return false;
+}
+
+/// A statement that may run its parts again; the `do … while (0)` of a macro does not.
+bool is_loop(const Stmt* statement) {
+  auto* once = llvm::dyn_cast<DoStmt>(statement);
+  auto* condition = once ? once->getCond()->IgnoreParenImpCasts() : nullptr;
+  auto* number = llvm::dyn_cast_or_null<IntegerLiteral>(condition);
+  auto* truth = llvm::dyn_cast_or_null<CXXBoolLiteralExpr>(condition);
+  if ((number && number->getValue() == 0) || (truth && !truth->getValue())) return false;
+  return llvm::isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(statement);
+}
+
 bool is_writable_reference(QualType type) {
   return type->isLValueReferenceType() && !type->getPointeeType().isConstQualified();
 }
@@ -34,10 +56,21 @@ bool is_dim3(QualType type) {
   return record && record->getIdentifier() && (record->getName() == "dim3" || record->getName() == "uint3");
 }
 
-Assignments::Assignments(const FunctionDecl* function) {
+Assignments::Assignments(const FunctionDecl* function, Effects& effects) : effects_(effects) {
   if (!function || !function->getBody()) return;
+  // A constructor's initialisers come first.
+  if (auto* made = llvm::dyn_cast<CXXConstructorDecl>(function))
+    for (auto* member : made->inits())
+      if (member->isWritten()) number(member->getInit(), nullptr);
   number(function->getBody(), nullptr);
+  for (auto* parameter : function->parameters()) declare(parameter, nullptr, 0);
   TraverseStmt(function->getBody());
+  events_ = effects.events(function);
+}
+
+void Assignments::declare(const VarDecl* variable, const Stmt* scope, size_t order) {
+  if (variable->getIdentifier())
+    declared_.emplace(variable->getName(), Declared{variable->getCanonicalDecl(), scope, order});
 }
 
 void Assignments::number(const Stmt* statement, const Stmt* outer) {
@@ -68,9 +101,11 @@ bool Assignments::always_before(const Position& first, const Position& then) con
 bool Assignments::may_come_between(const Position& other, const Position& first, const Position& then) const {
   for (auto* around = other.outer; around && !encloses(around, then); around = positions_.at(around).outer)
     if (llvm::isa<LambdaExpr>(around)) return true;  // The lambda may be called at any time.
+  // `n` of `n = n / 2`, and of `f(n)`, is read before it is written.
+  if (other.order <= first.order && first.order < other.end && then.order >= other.end) return true;
   if (other.order < then.order) return other.order > first.order;
   for (auto* around = then.outer; around && !encloses(around, first); around = positions_.at(around).outer) {
-    bool loop = llvm::isa<ForStmt, WhileStmt, DoStmt, CXXForRangeStmt>(around) && encloses(around, other);
+    bool loop = is_loop(around) && encloses(around, other);
     if (loop || llvm::isa<LambdaExpr>(around)) return true;
   }
   return false;
@@ -85,37 +120,102 @@ const VariableAssignment* Assignments::last(const VarDecl* variable, int axis, c
   const VariableAssignment* found = nullptr;
   for (auto& one : given->second)
     if (concerns(one) && always_before(positions_.at(one.place), at->second)) found = &one;
-  if (!found) return nullptr;
+  if (!found || (variable->getType()->isReferenceType() && !is_value(found->value))) return nullptr;
+  const Position& first = positions_.at(found->place);
   for (auto& one : given->second)
-    if (&one != found && concerns(one) &&
-        may_come_between(positions_.at(one.place), positions_.at(found->place), at->second))
-      return nullptr;
-  return found->value ? found : nullptr;
+    if (&one != found && concerns(one) && may_come_between(positions_.at(one.place), first, at->second)) return nullptr;
+  const Place whole{variable, nullptr, variable->getType()};
+  const bool is_local = !variable->hasGlobalStorage() && !variable->getType().isVolatileQualified();
+  return found->value && (is_local || !may_be_written(whole, first, at->second, found->place)) ? found : nullptr;
 }
 
-bool Assignments::may_change(const VarDecl* variable, const Stmt* from, const Stmt* to) const {
-  auto given = given_.find(variable->getCanonicalDecl());
-  auto first = positions_.find(from), then = positions_.find(to);
-  if (from == to || given == given_.end() || first == positions_.end() || then == positions_.end()) return false;
-  return std::ranges::any_of(given->second, [&](auto& one) {
-    return has_labels_ || may_come_between(positions_.at(one.place), first->second, then->second);
+bool Assignments::may_be_written(const Place& place, const Position& first, const Position& then,
+                                 const Stmt* assignment) const {
+  return std::ranges::any_of(events_.all, [&](auto& event) {
+    auto at = positions_.find(event.place);
+    return event.place != assignment && (at == positions_.end() || may_lie_between(at->second, first, then)) &&
+           effects_.may_write(event, place, events_,
+                              [&](auto* one) { return at == positions_.end() || is_kept(one, at->second); });
   });
 }
 
-const std::vector<const Expr*>* Assignments::field(const VarDecl* record, const std::string& name) const {
+/// As may_come_between, and whatever `then` itself contains: a launch's arguments.
+bool Assignments::may_lie_between(const Position& other, const Position& first, const Position& then) const {
+  if (other.order > then.order && other.order < then.end) return true;
+  const bool one = then.order <= first.order && first.order < then.end;
+  return !one && (has_labels_ || may_come_between(other, first, then));
+}
+
+bool Assignments::is_repeated_with(const Position& one, const Position& other) const {
+  for (auto* around = one.outer; around; around = positions_.at(around).outer)
+    if (llvm::isa<LambdaExpr>(around) || (is_loop(around) && encloses(around, other))) return true;
+  return false;
+}
+
+bool Assignments::is_kept(const ValueDecl* declaration, const Position& then) const {
+  auto kept = events_.kept.find(declaration);
+  return kept != events_.kept.end() && std::ranges::any_of(kept->second, [&](auto* place) {
+           auto at = positions_.find(place);
+           return at == positions_.end() || at->second.order < then.end || has_labels_ ||
+                  is_repeated_with(at->second, then);
+         });
+}
+
+bool Assignments::may_change(const Place& place, const Stmt* from, const Stmt* to) const {
+  const QualType type = place.field ? place.field->getType() : place.variable->getType();
+  const bool leads = place.field && place.variable && !place.variable->getType()->isRecordType();
+  if (type.isVolatileQualified()) return true;
+  const bool is_fixed = place.variable && place.variable->getType().isConstQualified();
+  if (leads ? type.isConstQualified() && is_fixed : type.isConstQualified() || is_fixed) return false;
+  auto first = positions_.find(from), then = positions_.find(to);
+  if (first == positions_.end() || then == positions_.end()) return from != to;
+  auto given = place.variable ? given_.find(place.variable) : given_.end();
+  auto concerns = [&](const VariableAssignment& one) {
+    if (one.axis >= 0) return !place.field || axis_of(place.field->getName()) == one.axis;
+    return !one.field || !place.field || one.field == place.field;
+  };
+  if (given != given_.end() && std::ranges::any_of(given->second, [&](auto& one) {
+        return concerns(one) && may_lie_between(positions_.at(one.place), first->second, then->second);
+      }))
+    return true;
+  return may_be_written(place, first->second, then->second);
+}
+
+bool Assignments::is_lost(const Place& place, const Stmt* assignment, const Stmt* launch) const {
+  auto first = positions_.find(assignment), then = positions_.find(launch);
+  return first == positions_.end() || then == positions_.end() ||
+         may_be_written(place, first->second, then->second, assignment);
+}
+
+bool Assignments::names(llvm::StringRef name, const VarDecl* variable, const Stmt* at) const {
+  auto position = positions_.find(at);
+  if (position == positions_.end()) return !variable || variable->hasGlobalStorage();
+  const Declared* found = nullptr;
+  auto [begin, end] = declared_.equal_range(name);
+  for (auto one = begin; one != end; ++one) {
+    auto& declared = one->second;
+    const bool visible =
+        !declared.scope || (encloses(declared.scope, position->second) && declared.order < position->second.order);
+    if (visible && (!found || declared.order >= found->order)) found = &declared;
+  }
+  if (!variable || (variable->hasGlobalStorage() && !variable->isLocalVarDecl())) return !found;
+  return found && found->variable == variable->getCanonicalDecl();
+}
+
+const std::vector<VariableAssignment>* Assignments::field(const VarDecl* record, const std::string& name) const {
   auto found = fields_.find({record->getCanonicalDecl(), name});
   return found == fields_.end() ? nullptr : &found->second;
 }
 
 /// Handles `config.gridDim = value`; for `config.gridDim.x = …` the recorded value is null.
-void Assignments::give_field(const Expr* target, const Expr* value) {
+void Assignments::give_field(const Expr* target, const Expr* value, const Stmt* place) {
   if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target->IgnoreParenImpCasts()))
-    give_field(choice->getTrueExpr(), nullptr), give_field(choice->getFalseExpr(), nullptr);
+    give_field(choice->getTrueExpr(), nullptr, place), give_field(choice->getFalseExpr(), nullptr, place);
   auto* member = llvm::dyn_cast<MemberExpr>(target->IgnoreParenImpCasts());
   if (!member || !member->getMemberDecl()->getIdentifier()) return;
   if (auto* variable = variable_of(member->getBase()))
-    fields_[{variable, member->getMemberDecl()->getName().str()}].push_back(value);
-  else give_field(member->getBase()->IgnoreParenImpCasts(), nullptr);
+    fields_[{variable, member->getMemberDecl()->getName().str()}].push_back({-1, nullptr, value, place});
+  else give_field(member->getBase()->IgnoreParenImpCasts(), nullptr, place);
 }
 
 void Assignments::note(const VarDecl* variable, const VariableAssignment& assignment) {
@@ -130,7 +230,7 @@ void Assignments::give(const Expr* target, const Expr* value, const Stmt* place)
     give(choice->getTrueExpr(), nullptr, place), give(choice->getFalseExpr(), nullptr, place);
   if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma)
     give(list->getRHS(), nullptr, place);
-  if (auto* variable = variable_of(target)) note(variable, {-1, value, place});
+  if (auto* variable = variable_of(target)) note(variable, {-1, nullptr, value, place});
   if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(target)) give(element->getBase(), nullptr, place);
   auto* member = llvm::dyn_cast<MemberExpr>(target);
   if (!member) return;
@@ -138,7 +238,9 @@ void Assignments::give(const Expr* target, const Expr* value, const Stmt* place)
   int axis = variable && is_dim3(variable->getType()) && member->getMemberDecl()->getIdentifier()
                  ? axis_of(member->getMemberDecl()->getName())
                  : -1;
-  if (axis >= 0) note(variable, {axis, value, place});
+  auto* field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
+  if (axis >= 0) note(variable, {axis, nullptr, value, place});
+  else if (variable && field && !field->getParent()->isUnion()) note(variable, {-1, field, nullptr, place});
   else give(member->getBase(), nullptr, place);
 }
 
@@ -155,7 +257,7 @@ void Assignments::note_escape(const Expr* target) {
 bool Assignments::VisitBinaryOperator(BinaryOperator* op) {
   if (!op->isAssignmentOp()) return true;
   auto* value = op->getOpcode() == BO_Assign ? op->getRHS() : nullptr;
-  give_field(op->getLHS(), value);
+  give_field(op->getLHS(), value, op);
   give(op->getLHS(), value, op);
   return true;
 }
@@ -163,7 +265,7 @@ bool Assignments::VisitBinaryOperator(BinaryOperator* op) {
 bool Assignments::VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
   if (!call->isAssignmentOp() || call->getNumArgs() == 0) return true;
   auto* value = call->getOperator() == OO_Equal && call->getNumArgs() == 2 ? call->getArg(1) : nullptr;
-  give_field(call->getArg(0), value);
+  give_field(call->getArg(0), value, call);
   give(call->getArg(0), value, call);
   return true;
 }
@@ -171,11 +273,13 @@ bool Assignments::VisitCXXOperatorCallExpr(CXXOperatorCallExpr* call) {
 bool Assignments::VisitDeclStmt(DeclStmt* statement) {
   for (auto* declaration : statement->decls()) {
     auto* variable = llvm::dyn_cast<VarDecl>(declaration);
+    auto at = positions_.find(statement);
+    if (variable && at != positions_.end()) declare(variable, at->second.outer, at->second.order);
     if (!variable || !variable->getInit()) continue;
     if (is_writable_reference(variable->getType())) note_escape(variable->getInit());
     if (variable->isStaticLocal()) escaped_.insert(variable->getCanonicalDecl());
     // The position is the initialiser's: in `dim3 block(256), grid(n / block.x);` the second uses the first.
-    else note(variable->getCanonicalDecl(), {-1, variable->getInit(), variable->getInit()});
+    else note(variable->getCanonicalDecl(), {-1, nullptr, variable->getInit(), variable->getInit()});
   }
   return true;
 }
@@ -223,6 +327,17 @@ bool Assignments::VisitInitListExpr(InitListExpr* list) {
     if (is_writable_reference(field->getType())) note_escape(list->getInit(i));
     ++i;
   }
+  return true;
+}
+
+bool Assignments::VisitLambdaExpr(LambdaExpr* lambda) {
+  auto at = positions_.find(lambda);
+  if (at == positions_.end()) return true;
+  for (auto* parameter : lambda->getCallOperator()->parameters()) declare(parameter, lambda, at->second.order);
+  for (auto& capture : lambda->captures())
+    if (lambda->isInitCapture(&capture))
+      if (auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar()))
+        declare(variable, lambda, at->second.order);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "extractor/scan/effects.h"
 
 namespace kernelift::extractor {
 
@@ -19,21 +20,27 @@ bool is_dim3(clang::QualType type);
 
 /// One assignment to a variable, or its initialisation.
 struct VariableAssignment {
-  int axis = -1;                       ///< 0 for `grid.x = …`; -1 for the whole variable.
-  const clang::Expr* value = nullptr;  ///< Null if the value cannot be followed.
-  const clang::Stmt* place = nullptr;  ///< The assigning statement or initialiser.
+  int axis = -1;                            ///< 0 for `grid.x = …`; -1 for the whole variable.
+  const clang::FieldDecl* field = nullptr;  ///< Of another structure than a dim3: the member; null for all of it.
+  const clang::Expr* value = nullptr;       ///< Null if the value cannot be followed.
+  const clang::Stmt* place = nullptr;       ///< The assigning statement or initialiser.
 };
 
 class Assignments : public clang::DynamicRecursiveASTVisitor {
  public:
-  explicit Assignments(const clang::FunctionDecl* function);
+  Assignments(const clang::FunctionDecl* function, Effects& effects);
 
   /// The assignment to `variable`, or to that axis of it, that reaches `place`; null if it depends on the path taken.
   const VariableAssignment* last(const clang::VarDecl* variable, int axis, const clang::Stmt* place) const;
-  /// Whether the variable may be assigned on a way from one statement to the other.
-  bool may_change(const clang::VarDecl* variable, const clang::Stmt* from, const clang::Stmt* to) const;
-  /// All values assigned to `record.name`; null for a value that could not be followed, or an assignment to a part.
-  const std::vector<const clang::Expr*>* field(const clang::VarDecl* record, const std::string& name) const;
+  /// Whether something else may be there after a way from one statement to the other: another value of the variable or
+  /// member, or another object behind the pointer.
+  bool may_change(const Place& place, const clang::Stmt* from, const clang::Stmt* to) const;
+  /// Whether the name, at a statement, is the variable's; null: whether it is no variable's of the function.
+  bool names(llvm::StringRef name, const clang::VarDecl* variable, const clang::Stmt* at) const;
+  /// Whether a call between its assignment and the launch may change a member of a structure.
+  bool is_lost(const Place& place, const clang::Stmt* assignment, const clang::Stmt* launch) const;
+  /// All assignments to `record.name`; a null value could not be followed, or is that of a part.
+  const std::vector<VariableAssignment>* field(const clang::VarDecl* record, const std::string& name) const;
 
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
   bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call) override;
@@ -42,6 +49,7 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   bool VisitCallExpr(clang::CallExpr* call) override;
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) override;
   bool VisitInitListExpr(clang::InitListExpr* list) override;
+  bool VisitLambdaExpr(clang::LambdaExpr* lambda) override;
 
  private:
   struct Position {
@@ -52,17 +60,33 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   bool encloses(const clang::Stmt* outer, const Position& inner) const;
   bool always_before(const Position& first, const Position& then) const;
   bool may_come_between(const Position& other, const Position& first, const Position& then) const;
+  /// Whether a loop contains both, or what is called at any time contains the first.
+  bool is_repeated_with(const Position& one, const Position& other) const;
+  bool is_kept(const clang::ValueDecl* declaration, const Position& then) const;
+  bool may_lie_between(const Position& other, const Position& first, const Position& then) const;
+  void declare(const clang::VarDecl* variable, const clang::Stmt* scope, size_t order);
   void note(const clang::VarDecl* variable, const VariableAssignment& assignment);
   void give(const clang::Expr* target, const clang::Expr* value, const clang::Stmt* place);
-  void give_field(const clang::Expr* target, const clang::Expr* value);
+  void give_field(const clang::Expr* target, const clang::Expr* value, const clang::Stmt* place);
+  /// Whether anything else may write it than assignments to the function's variables, and than `assignment`.
+  bool may_be_written(const Place& place, const Position& first, const Position& then,
+                      const clang::Stmt* assignment = nullptr) const;
   void note_escape(const clang::Expr* target);
   /// What is passed for parameters that are references to what may be written.
   void note_escapes(llvm::ArrayRef<clang::Expr*> arguments, llvm::ArrayRef<clang::QualType> parameters);
 
   std::map<const clang::VarDecl*, std::vector<VariableAssignment>> given_;
   std::set<const clang::VarDecl*> escaped_;  ///< Variables that may be written through a pointer or reference.
-  std::map<std::pair<const clang::VarDecl*, std::string>, std::vector<const clang::Expr*>> fields_;
+  std::map<std::pair<const clang::VarDecl*, std::string>, std::vector<VariableAssignment>> fields_;
+  struct Declared {
+    const clang::VarDecl* variable = nullptr;
+    const clang::Stmt* scope = nullptr;  ///< Null for the function.
+    size_t order = 0;
+  };
+  std::multimap<llvm::StringRef, Declared> declared_;
   std::map<const clang::Stmt*, Position> positions_;
+  Effects& effects_;
+  Events events_;
   size_t next_ = 0;
   bool has_labels_ = false;
 };

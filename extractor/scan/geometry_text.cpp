@@ -17,60 +17,150 @@ namespace {
 // Deep enough for helpers calling helpers; a bound against recursion through cyclic initialisers.
 constexpr int kMaxDepth = 24;
 
-const Expr* bare(const Expr* e) {
+uint64_t declared_bits(QualType type) {
+  if (auto* of = type->getAsEnumDecl()) type = of->getIntegerType();
+  auto* builtin = type.isNull() ? nullptr : type->getAs<BuiltinType>();
+  if (!builtin) return 64;
+  switch (builtin->getKind()) {
+    case BuiltinType::Bool: return 1;
+    case BuiltinType::Char_S:
+    case BuiltinType::Char_U:
+    case BuiltinType::SChar:
+    case BuiltinType::UChar:
+    case BuiltinType::Char8: return 8;
+    case BuiltinType::Short:
+    case BuiltinType::UShort:
+    case BuiltinType::Char16: return 16;
+    case BuiltinType::Int:
+    case BuiltinType::UInt:
+    case BuiltinType::Char32:
+    case BuiltinType::WChar_S:
+    case BuiltinType::WChar_U: return 32;
+    default: return 64;
+  }
+}
+
+/// Whether a conversion may change an integer: to fewer than 32 bits, or from floating point to so few.
+bool narrows(const CastExpr* cast) {
+  const QualType to = cast->getType(), from = cast->getSubExpr()->getType();
+  if (to.isNull() || from.isNull() || to->isDependentType() || from->isDependentType()) return false;
+  constexpr uint64_t kWide = 32;
+  if (!to->isIntegralOrEnumerationType() || declared_bits(to) >= kWide) return false;
+  if (from->isRealFloatingType()) return true;
+  return from->isIntegralOrEnumerationType() &&
+         (declared_bits(to) < declared_bits(from) ||
+          (from->isSignedIntegerOrEnumerationType() && to->isUnsignedIntegerOrEnumerationType()));
+}
+
+/// The expression beneath what leaves its value as it is, and beneath implicit conversions of fractions to integers
+/// unless `with_cuts`.
+const Expr* bare(const Expr* e, bool with_cuts = false) {
   for (;;) {
     const Expr* before = e;
-    e = e->IgnoreParenImpCasts();
+    e = e->IgnoreParens();
     if (e->getType().isNull()) return e;
+    if (auto* cast = llvm::dyn_cast<CastExpr>(e);
+        cast && (narrows(cast) || (with_cuts && cast->getCastKind() == CK_FloatingToIntegral)))
+      return e;
+    if (auto* cast = llvm::dyn_cast<ImplicitCastExpr>(e)) e = cast->getSubExpr();
     if (auto* cleanups = llvm::dyn_cast<ExprWithCleanups>(e)) e = cleanups->getSubExpr();
     if (auto* temporary = llvm::dyn_cast<MaterializeTemporaryExpr>(e)) e = temporary->getSubExpr();
     if (auto* bind = llvm::dyn_cast<CXXBindTemporaryExpr>(e)) e = bind->getSubExpr();
     if (auto* constant = llvm::dyn_cast<ConstantExpr>(e)) e = constant->getSubExpr();
     if (auto* argument = llvm::dyn_cast<CXXDefaultArgExpr>(e)) e = argument->getExpr();
     if (auto* substituted = llvm::dyn_cast<SubstNonTypeTemplateParmExpr>(e)) e = substituted->getReplacement();
-    if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType() &&
+    if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && !narrows(cast) &&
+                                                          cast->getType()->isIntegralOrEnumerationType() &&
                                                           cast->getSubExpr()->getType()->isIntegralOrEnumerationType())
       e = cast->getSubExpr();
     if (e == before) return e;
   }
 }
 
-/// The expression beneath casts of any type, for the operands of a float quotient.
-const Expr* through_casts(const Expr* e) {
+bool is_single(QualType type) {
+  return type->isRealFloatingType() && !type->isSpecificBuiltinType(BuiltinType::Double) &&
+         !type->isSpecificBuiltinType(BuiltinType::LongDouble);
+}
+
+/// The expression beneath casts to floating point, for the operands of a quotient. `single`: one of less than double
+/// precision is among them.
+const Expr* through_casts(const Expr* e, bool& single) {
   for (;;) {
     const Expr* before = e;
-    e = bare(e);
-    if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e)) e = cast->getSubExpr();
+    e = bare(e, true);
+    single |= !e->getType().isNull() && is_single(e->getType());
+    if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isRealFloatingType())
+      e = cast->getSubExpr();
     if (e == before) return e;
   }
 }
 
 /// The integer expression whose value a float operand has: n for `(float)n`, `n * 1.0` and `ceil((float)n)`. Else null.
-const Expr* as_integer(const Expr* e) {
-  e = through_casts(e);
+const Expr* as_integer(const Expr* e, bool& single) {
+  e = through_casts(e, single);
   if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getNumArgs() == 1 && call->getDirectCallee())
     if (auto* name = call->getDirectCallee()->getIdentifier();
         name && (name->isStr("ceil") || name->isStr("ceilf") || name->isStr("floor") || name->isStr("floorf")))
-      e = through_casts(call->getArg(0));
+      e = through_casts(call->getArg(0), single);
   auto is_one = [](const Expr* side) {
-    auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(side));
+    bool any = false;
+    auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(side, any));
     return literal && literal->getValue().isExactlyValue(1);
   };
   if (auto* product = llvm::dyn_cast<BinaryOperator>(e);
       product && product->getOpcode() == BO_Mul && product->getType()->isRealFloatingType()) {
-    if (is_one(product->getLHS())) e = through_casts(product->getRHS());
-    else if (is_one(product->getRHS())) e = through_casts(product->getLHS());
+    if (is_one(product->getLHS())) e = through_casts(product->getRHS(), single);
+    else if (is_one(product->getRHS())) e = through_casts(product->getLHS(), single);
   }
   return e->getType()->isIntegralOrEnumerationType() ? e : nullptr;
 }
 
+/// Whether single precision holds the integer, and any quotient of it is rounded to no other whole number: up to 2^24.
+bool is_exact_in_single(const Expr* integer, const Expression& value, const ASTContext& context) {
+  constexpr int64_t kMost = 1 << 24;
+  constexpr uint64_t kFewBits = 16;
+  if (declared_bits(integer->getType()) <= kFewBits) return true;
+  if (auto constant = value.as_constant()) return *constant >= 0 && *constant <= kMost;
+  Expr::EvalResult known;
+  return !integer->isValueDependent() && integer->EvaluateAsInt(known, context) && known.Val.getInt().isNonNegative() &&
+         known.Val.getInt() <= kMost;
+}
+
 /// `16.0f` is 16; nullopt for anything else.
 std::optional<Expression> whole_literal(const Expr* e) {
-  auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(e));
+  bool single = false;
+  auto* literal = llvm::dyn_cast<FloatingLiteral>(through_casts(e, single));
   if (!literal) return std::nullopt;
   double value = literal->getValueAsApproximateDouble();
   if (value < 1 || value >= 1e9 || value != double(int64_t(value))) return std::nullopt;
   return Expression::constant(int64_t(value));
+}
+
+/// What is left of an integer in a type of fewer than 32 bits.
+std::optional<Expression> narrowed(const Expression& value, QualType type, bool from_real) {
+  using Op = Expression::Op;
+  if (type->isBooleanType())
+    return from_real ? std::nullopt : std::optional(Expression::binary(Op::NotEqual, value, Expression::constant(0)));
+  const bool is_signed = type->isSignedIntegerOrEnumerationType();
+  const int64_t sign = is_signed ? int64_t(1) << (declared_bits(type) - 1) : 0;
+  const int64_t most = (int64_t(1) << declared_bits(type)) - 1;
+  if (auto constant = value.as_constant(); constant && *constant >= -sign && *constant <= most - sign) return value;
+  if (from_real) return std::nullopt;  // What does not fit has no defined result.
+  const Expression low = Expression::binary(Op::BitAnd, value, Expression::constant(most));
+  if (!is_signed) return low;
+  const Expression at_sign = Expression::constant(sign);
+  return Expression::binary(Op::Subtract, Expression::binary(Op::BitXor, low, at_sign), at_sign);
+}
+
+/// The variable, or member of one, that a local reference is another name of; null: it is none, or of something else.
+const Expr* referred(const VarDecl* variable) {
+  if (llvm::isa<ParmVarDecl>(variable) || !variable->getType()->isReferenceType() || !variable->getInit())
+    return nullptr;
+  auto* init = variable->getInit()->IgnoreParenNoopCasts(variable->getASTContext());
+  auto place = Place::of(init);
+  if (!place || !init->isLValue() || !(variable->isLocalVarDecl())) return nullptr;
+  // `int& n = p->n;` stays the same n when p leads to another.
+  return place->variable && place->field && !place->variable->getType()->isRecordType() ? nullptr : init;
 }
 
 /// nullopt for names that expressions cannot have.
@@ -146,12 +236,28 @@ std::string constant_name(const ValueDecl* constant) {
   return name;
 }
 
-GeometryReader::GeometryReader(const ParsedUnit& unit, const FunctionDecl* function)
-    : unit_(unit), assignments_(std::make_unique<Assignments>(function)) {}
+GeometryReader::GeometryReader(const ParsedUnit& unit, Effects& effects, const FunctionDecl* function)
+    : unit_(unit), effects_(effects), function_(function) {}
 GeometryReader::~GeometryReader() = default;
 
 void GeometryReader::begin(const CallExpr* launch) {
+  if (!assignments_) assignments_ = std::make_unique<Assignments>(function_, effects_);
   launch_ = launch, passed_.clear();
+  struct Names : DynamicRecursiveASTVisitor {
+    std::map<std::string, std::set<const Decl*>> all;
+    bool VisitDeclRefExpr(DeclRefExpr* name) override {
+      if (name->getDecl()->getIdentifier())
+        all[name->getDecl()->getNameAsString()].insert(name->getDecl()->getCanonicalDecl());
+      return true;
+    }
+    bool VisitMemberExpr(MemberExpr* member) override {
+      if (llvm::isa<CXXThisExpr>(member->getBase()->IgnoreParenImpCasts()) && member->getMemberDecl()->getIdentifier())
+        all[member->getMemberDecl()->getNameAsString()].insert(member->getMemberDecl()->getCanonicalDecl());
+      return true;
+    }
+  } names;
+  names.TraverseStmt(const_cast<CallExpr*>(launch));
+  mentioned_ = std::move(names.all);
   if (!llvm::isa<CUDAKernelCallExpr>(launch)) return;  // Others pass an array of arguments.
   for (auto* argument : launch->arguments())
     if (auto* name = llvm::dyn_cast<DeclRefExpr>(bare(argument)))
@@ -176,10 +282,21 @@ GeometryUse GeometryReader::dim3(const Expr* expression) {
 }
 
 GeometryReader::Field GeometryReader::field(const VarDecl* record, llvm::StringRef name) const {
-  if (auto* values = assignments_->field(record, name.str()))
-    return values->size() == 1 && values->front() ? Field{true, values->front()} : Field{};
-  auto* list = record->getInit() ? llvm::dyn_cast<InitListExpr>(bare(record->getInit())) : nullptr;
   auto* type = record->getType()->getAsCXXRecordDecl();
+  const FieldDecl* member = nullptr;
+  if (type && type->hasDefinition())
+    for (auto* one : type->fields())
+      if (one->getName() == name) member = one;
+  auto is_lost = [&](const Stmt* assignment) {
+    return !member ||
+           assignments_->is_lost({record->getCanonicalDecl(), member, member->getType()}, assignment, launch_);
+  };
+  if (auto* values = assignments_->field(record, name.str()))
+    return values->size() == 1 && values->front().value && !is_lost(values->front().place)
+               ? Field{true, values->front().value}
+               : Field{};
+  if (record->getInit() && is_lost(record->getInit())) return {};
+  auto* list = record->getInit() ? llvm::dyn_cast<InitListExpr>(bare(record->getInit())) : nullptr;
   if (!list || !type) return {};
   if (auto* semantic = list->getSemanticForm()) list = semantic;
   unsigned at = 0;
@@ -231,6 +348,7 @@ bool GeometryReader::read_dim3(const Expr* e, GeometryUse& use, int depth) {
   if (variable->hasGlobalStorage())
     return variable->getType().isConstQualified() && variable->getInit() &&
            read_dim3(variable->getInit(), use, depth + 1);
+  if (auto* same = referred(variable)) return read_dim3(same, use, depth + 1);
   bool known = false;
   for (int axis = 0; axis < 3; ++axis) {
     auto* given = assignments_->last(variable, axis, place_);
@@ -278,19 +396,28 @@ GeometryReader::Read GeometryReader::read(const Expr* e, GeometryUse& use, const
   e = bare(e);
   if (e->getType().isNull()) return std::nullopt;
   if (llvm::isa<IntegerLiteral>(e)) return literal(e, use);
+  if (auto* cast = llvm::dyn_cast<CastExpr>(e); cast && narrows(cast)) {
+    Read value = read(cast->getSubExpr(), use, substitution, depth + 1);
+    return value ? narrowed(*value, cast->getType(), cast->getSubExpr()->getType()->isRealFloatingType())
+                 : std::nullopt;
+  }
   if (e->getType()->isRealFloatingType()) return read_call(e, use, substitution, depth);
   if (auto* op = llvm::dyn_cast<BinaryOperator>(e)) {
     auto operation = Expression::binary_op(op->getOpcodeStr().str());
     if (!operation || !op->getType()->isIntegralOrEnumerationType()) return std::nullopt;
-    Read left = read(op->getLHS(), use, substitution, depth + 1),
-         right = read(op->getRHS(), use, substitution, depth + 1);
+    auto side = [&](const Expr* one) {
+      return op->isLogicalOp() ? read_condition(one, use, substitution, depth + 1)
+                               : read(one, use, substitution, depth + 1);
+    };
+    Read left = side(op->getLHS()), right = side(op->getRHS());
     return left && right ? Read(Expression::binary(*operation, *left, *right)) : std::nullopt;
   }
   if (auto* op = llvm::dyn_cast<UnaryOperator>(e)) {
     if (op->getOpcode() != UO_Minus && op->getOpcode() != UO_Plus && op->getOpcode() != UO_LNot &&
         op->getOpcode() != UO_Not)
       return std::nullopt;
-    Read operand = read(op->getSubExpr(), use, substitution, depth + 1);
+    Read operand = op->getOpcode() == UO_LNot ? read_condition(op->getSubExpr(), use, substitution, depth + 1)
+                                              : read(op->getSubExpr(), use, substitution, depth + 1);
     if (!operand || op->getOpcode() == UO_Plus) return operand;
     using Op = Expression::Op;
     return Expression::unary(op->getOpcode() == UO_Minus  ? Op::Negate
@@ -299,7 +426,7 @@ GeometryReader::Read GeometryReader::read(const Expr* e, GeometryUse& use, const
                              *operand);
   }
   if (auto* op = llvm::dyn_cast<ConditionalOperator>(e)) {
-    Read condition = read(op->getCond(), use, substitution, depth + 1),
+    Read condition = read_condition(op->getCond(), use, substitution, depth + 1),
          then = read(op->getTrueExpr(), use, substitution, depth + 1),
          otherwise = read(op->getFalseExpr(), use, substitution, depth + 1);
     if (!condition || !then || !otherwise) return std::nullopt;
@@ -322,7 +449,7 @@ GeometryReader::Read GeometryReader::read(const Expr* e, GeometryUse& use, const
     if (auto* parameter = llvm::dyn_cast<NonTypeTemplateParmDecl>(reference->getDecl()))
       return variable_named(parameter->getNameAsString());
     auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
-    return variable && variable->getType()->isIntegralOrEnumerationType()
+    return variable && variable->getType().getNonReferenceType()->isIntegralOrEnumerationType()
                ? read_variable(variable, use, substitution, depth)
                : std::nullopt;
   }
@@ -338,10 +465,12 @@ GeometryReader::Read GeometryReader::read(const Expr* e, GeometryUse& use, const
         return inner.axes[axis];
       }
     }
-    if (llvm::isa<CXXThisExpr>(base)) return variable_named(name);
-    if (auto* reference = llvm::dyn_cast<DeclRefExpr>(base); reference && !reference->getType()->isDependentType())
-      return variable_named(reference->getDecl()->getNameAsString() + "." + name);
-    return std::nullopt;
+    if (auto* shared = llvm::dyn_cast<VarDecl>(member->getMemberDecl()))
+      return read_variable(shared, use, substitution, depth);
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(base);
+    const auto place = Place::of(member);
+    if (!place || (place->variable && substitution.contains(place->variable))) return std::nullopt;
+    return named(*place, reference ? reference->getDecl()->getNameAsString() + "." + name : name);
   }
   return read_call(e, use, substitution, depth);
 }
@@ -360,6 +489,7 @@ GeometryReader::Read GeometryReader::read_variable(const VarDecl* variable, Geom
     use.constants.insert(initialised);
     return variable_named(constant_name(variable));
   }
+  if (auto* same = referred(variable)) return read(same, use, substitution, depth + 1);
   if (auto* given = assignments_->last(variable, -1, place_)) {
     const bool passed = passed_.contains(variable) && assignments_->last(variable, -1, launch_) == given;
     At at(*this, given->place);
@@ -372,21 +502,43 @@ GeometryReader::Read GeometryReader::read_variable(const VarDecl* variable, Geom
     };
     if (value && (!passed || of_constants || std::ranges::all_of(value->variables(), is_passed))) return value;
   }
-  // A name stands for the value at the launch.
-  if (launch_ && assignments_->may_change(variable, place_, launch_)) return std::nullopt;
-  return variable_named(variable->getNameAsString());
+  return named({variable->getCanonicalDecl(), nullptr, variable->getType()}, variable->getNameAsString());
 }
 
-std::optional<Quotient> GeometryReader::read_quotient(const Expr* e, GeometryUse& use, const Substitution& substitution,
-                                                      int depth) {
-  auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(e));
+GeometryReader::Read GeometryReader::named(const Place& place, const std::string& name) const {
+  const std::string first = name.substr(0, name.find('.'));
+  const Decl* meant = place.variable ? llvm::cast<Decl>(place.variable) : place.field->getCanonicalDecl();
+  auto mentioned = mentioned_.find(first);
+  if (mentioned != mentioned_.end() && std::ranges::any_of(mentioned->second, [&](auto* one) { return one != meant; }))
+    return std::nullopt;
+  if (!assignments_->names(first, place.variable, launch_) || assignments_->may_change(place, place_, launch_))
+    return std::nullopt;
+  return variable_named(name);
+}
+
+GeometryReader::Read GeometryReader::read_condition(const Expr* e, GeometryUse& use, const Substitution& substitution,
+                                                    int depth) {
+  e = bare(e);
+  while (auto* cast = llvm::dyn_cast<CastExpr>(e)) {
+    if (!cast->getType()->isBooleanType() || !cast->getSubExpr()->getType()->isIntegralOrEnumerationType()) break;
+    e = bare(cast->getSubExpr());
+  }
+  return read(e, use, substitution, depth);
+}
+
+std::optional<Quotient> GeometryReader::read_quotient(const Expr* e, bool single, GeometryUse& use,
+                                                      const Substitution& substitution, int depth) {
+  auto* quotient = llvm::dyn_cast<BinaryOperator>(through_casts(e, single));
   if (!quotient || quotient->getOpcode() != BO_Div || !quotient->getType()->isRealFloatingType()) return std::nullopt;
-  auto side = [&](const Expr* operand) {
-    auto* integer = as_integer(operand);
+  auto *dividend = as_integer(quotient->getLHS(), single), *divisor = as_integer(quotient->getRHS(), single);
+  auto side = [&](const Expr* integer, const Expr* operand) {
     return integer ? read(integer, use, substitution, depth + 1) : whole_literal(operand);
   };
-  Read dividend = side(quotient->getLHS()), divisor = side(quotient->getRHS());
-  return dividend && divisor ? std::optional(Quotient{*dividend, *divisor}) : std::nullopt;
+  Read above = side(dividend, quotient->getLHS()), below = side(divisor, quotient->getRHS());
+  if (!above || !below) return std::nullopt;
+  if (single && !is_exact_in_single(dividend ? dividend : quotient->getLHS(), *above, unit_.context))
+    return std::nullopt;
+  return Quotient{*above, *below};
 }
 
 GeometryReader::Read GeometryReader::read_call(const Expr* e, GeometryUse& use, const Substitution& substitution,
@@ -395,13 +547,14 @@ GeometryReader::Read GeometryReader::read_call(const Expr* e, GeometryUse& use, 
   if (auto* cast = llvm::dyn_cast<ExplicitCastExpr>(e); cast && cast->getType()->isIntegralOrEnumerationType())
     e = bare(cast->getSubExpr());
   if (e->getType()->isRealFloatingType())
-    if (auto quotient = read_quotient(e, use, substitution, depth)) return quotient->dividend / quotient->divisor;
+    if (auto quotient = read_quotient(e, false, use, substitution, depth))
+      return quotient->dividend / quotient->divisor;
   auto* call = llvm::dyn_cast<CallExpr>(e);
   auto* callee = call ? call->getDirectCallee() : nullptr;
   if (!callee || !callee->getIdentifier()) return std::nullopt;
   auto name = callee->getName();
   if ((name == "ceil" || name == "ceilf") && call->getNumArgs() == 1) {
-    auto quotient = read_quotient(call->getArg(0), use, substitution, depth);
+    auto quotient = read_quotient(call->getArg(0), is_single(call->getType()), use, substitution, depth);
     return quotient ? Read(ceil_div(quotient->dividend, quotient->divisor)) : std::nullopt;
   }
   if (!call->getType()->isIntegralOrEnumerationType()) return std::nullopt;

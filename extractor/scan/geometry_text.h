@@ -26,6 +26,8 @@ class VarDecl;
 namespace kernelift::extractor {
 
 class Assignments;
+class Effects;
+struct Place;
 
 struct GeometryUse {
   std::optional<Expression> axes[3];         ///< nullopt if it is not an integer expression.
@@ -54,7 +56,7 @@ std::string constant_name(const clang::ValueDecl* constant);
 class GeometryReader {
  public:
   /// `function` contains the launch; its body is searched for assignments to the variables.
-  GeometryReader(const ParsedUnit& unit, const clang::FunctionDecl* function);
+  GeometryReader(const ParsedUnit& unit, Effects& effects, const clang::FunctionDecl* function);
   ~GeometryReader();
 
   /// The launch whose geometry is read next. A variable that it passes to the kernel is named if it has the same value
@@ -77,11 +79,15 @@ class GeometryReader {
   using Read = std::optional<Expression>;
   bool read_dim3(const clang::Expr* e, GeometryUse& use, int depth);
   Read read(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
+  /// The name of a variable or member, which stands for its value at the launch; nullopt if it may have another one
+  /// there, or if something else has the name there.
+  Read named(const Place& place, const std::string& name) const;
+  Read read_condition(const clang::Expr* e, GeometryUse& use, const Substitution& substitution, int depth);
   Read read_variable(const clang::VarDecl* variable, GeometryUse& use, const Substitution& substitution, int depth);
   Read read_call(const clang::Expr* call, GeometryUse& use, const Substitution& substitution, int depth);
-  /// `a / b` in floating point, of two integers.
-  std::optional<Quotient> read_quotient(const clang::Expr* e, GeometryUse& use, const Substitution& substitution,
-                                        int depth);
+  /// `a / b` in floating point, of two integers. `single`: the result is rounded to single precision.
+  std::optional<Quotient> read_quotient(const clang::Expr* e, bool single, GeometryUse& use,
+                                        const Substitution& substitution, int depth);
   Read literal(const clang::Expr* literal, GeometryUse& use) const;
 
   /// While it exists, variables have the values that they have at another statement.
@@ -98,10 +104,13 @@ class GeometryReader {
   };
 
   const ParsedUnit& unit_;
-  std::unique_ptr<Assignments> assignments_;
+  Effects& effects_;
+  const clang::FunctionDecl* function_;
+  std::unique_ptr<Assignments> assignments_;  ///< Null before the first launch.
   const clang::CallExpr* launch_ = nullptr;
-  std::set<const clang::VarDecl*> passed_;  ///< By it.
-  const clang::Stmt* place_ = nullptr;      ///< The launch, or the assignment that is being followed.
+  std::set<const clang::VarDecl*> passed_;                         ///< By it.
+  std::map<std::string, std::set<const clang::Decl*>> mentioned_;  ///< What names mean in the launch.
+  const clang::Stmt* place_ = nullptr;  ///< The launch, or the assignment that is being followed.
 };
 
 }  // namespace kernelift::extractor

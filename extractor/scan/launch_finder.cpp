@@ -10,6 +10,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
+#include "extractor/scan/effects.h"
 #include "extractor/scan/open_macros.h"
 
 namespace kernelift::extractor {
@@ -118,7 +119,9 @@ class KernelNames : public DynamicRecursiveASTVisitor {
 
 class LaunchVisitor : public DynamicRecursiveASTVisitor {
  public:
-  explicit LaunchVisitor(const ParsedUnit& unit) : unit_(unit) { ShouldVisitTemplateInstantiations = true; }
+  explicit LaunchVisitor(const ParsedUnit& unit) : unit_(unit), effects_(unit) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
   bool TraverseStmt(Stmt* statement) override {
     // Bodies are walked from VisitFunctionDecl, which knows the function that they belong to.
@@ -126,7 +129,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
   bool VisitFunctionDecl(FunctionDecl* function) override {
     if (!function->doesThisDeclarationHaveABody() || inside_ || !function->getBody()) return true;
-    GeometryReader geometry(unit_, function);
+    GeometryReader geometry(unit_, effects_, function);
     PointerValues pointers;
     pointers.TraverseStmt(function->getBody());
     if (auto* made = llvm::dyn_cast<CXXConstructorDecl>(function))
@@ -461,6 +464,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
 
   const ParsedUnit& unit_;
+  Effects effects_;
   GeometryReader* geometry_ = nullptr;
   const PointerValues* pointers_ = nullptr;
   const FunctionDecl* function_ = nullptr;

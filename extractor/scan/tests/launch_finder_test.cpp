@@ -23,7 +23,7 @@ __global__ void k(int n, float* x) { int i = blockIdx.x * BLOCK + threadIdx.x; i
 void a(int n, float* x) { const int blocks = CEIL_DIV(n, BLOCK); dim3 grid(blocks); k<<<grid, BLOCK>>>(n, x); }
 void b(int w, int h, float* x) { dim3 block(16, kRows), grid(groups(w, block.x), groups(h, block.y));
   k<<<grid, block, 2 * sizeof(float) * BLOCK>>>(w * h, x); }
-void c(int n, float* x) { k<<<(size_t)ceil((float)n / (float)BLOCK), dim3{BLOCK, 1, 1}>>>(n, x); }
+void c(int n, float* x) { k<<<(size_t)ceil((double)n / (double)BLOCK), dim3{BLOCK, 1, 1}>>>(n, x); }
 )");
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 3u);
@@ -236,15 +236,15 @@ TEST(LaunchFinder, ReadsGeometryThroughFloatCasts) {
 #define DIM_THREAD_BLOCK_X 32
 #define DIM_THREAD_BLOCK_Y 8
 __global__ void k(float* x) { x[blockIdx.x * DIM_THREAD_BLOCK_X + threadIdx.x] = 1; }
-void a(int ni, float* x) {
+void a(int ni, float* x, long nl) {
   dim3 block(DIM_THREAD_BLOCK_X, DIM_THREAD_BLOCK_Y);
   dim3 grid((size_t)(ceil( ((float)NI)/ ((float)block.x) )),(size_t)(ceil( ((float)NJ)/ ((float)block.y))));
   k<<<grid, block>>>(x);
-  dim3 other((size_t)ceil((float)ni / (float)DIM_THREAD_BLOCK_X), (unsigned)ceilf(ni / 8.0f));
+  dim3 other((size_t)ceil((double)ni / (double)DIM_THREAD_BLOCK_X), (unsigned)ceil(ni / 8.0), ceil(nl / 8.0));
   k<<<other, block>>>(x);
   dim3 third(int(std::ceil(double(ni) / block.x)), static_cast<unsigned int>(ceil(static_cast<double>(ni) / DIM_THREAD_BLOCK_Y)), ceil(ni * 1.0 / 4));
   k<<<third, block>>>(x);
-  dim3 cut((size_t)(ceil((float)ni) / ((float)DIM_THREAD_BLOCK_X)), ni / 2.0f, ni * 2.5f);
+  dim3 cut((size_t)(ceil((double)ni) / ((double)DIM_THREAD_BLOCK_X)), ni / 2.0, ni * 2.5f);
   k<<<cut, block>>>(x);
 })");
   auto index = app.scan();
@@ -257,9 +257,33 @@ void a(int ni, float* x) {
   EXPECT_EQ(a.grid[1], "ceil_div(NJ, DIM_THREAD_BLOCK_Y)"_e);
   EXPECT_EQ(b.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)"_e);
   EXPECT_EQ(b.grid[1], "ceil_div(ni, 8)"_e);
+  EXPECT_EQ(b.grid[2], "ceil_div(nl, 8)"_e);
   EXPECT_EQ(c.grid[0], "ceil_div(ni, DIM_THREAD_BLOCK_X)"_e);
   EXPECT_EQ(c.grid[1], "ceil_div(ni, DIM_THREAD_BLOCK_Y)"_e);
   EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)"_e);
+}
+
+TEST(LaunchFinder, DoesNotTakeAQuotientThatSinglePrecisionMayRoundForAnInteger) {
+  TestApp app;
+  app.unit("a.cu", R"(
+#define MANY 16777217
+__global__ void k(float* x) { x[0] = 1; }
+void a(int n, unsigned short s, float* x) {
+  k<<<dim3(ceil((float)n / 64), ceilf(n / 8.0f), ceil((float)n / 64.0)), 32>>>(x);
+  k<<<dim3(ceilf((double)n / 64), std::ceil(n / 2.f), n / 2.0f), 32>>>(x);
+  k<<<dim3(ceil((float)MANY / 64), ceil((float)(MANY - 1) / 64), ceil((float)s / 64)), 32>>>(x);
+  k<<<dim3(ceil((int)(n / 64.0)), 1, 1), 32>>>(x);
+})");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 4u);
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_EQ(index.launches[0].grid[axis], std::nullopt) << axis;
+    EXPECT_EQ(index.launches[1].grid[axis], std::nullopt) << axis;
+  }
+  EXPECT_EQ(index.launches[2].grid[0], std::nullopt);
+  EXPECT_EQ(index.launches[2].grid[1], "ceil_div(MANY - 1, 64)"_e) << "2^24, which it holds";
+  EXPECT_EQ(index.launches[2].grid[2], "ceil_div(s, 64)"_e);
+  EXPECT_EQ(index.launches[3].grid[0], std::nullopt) << "cut off, not rounded up";
 }
 
 TEST(LaunchFinder, ListsEveryKernelThatALaunchedPointerMayPointTo) {
