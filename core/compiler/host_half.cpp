@@ -322,10 +322,21 @@ class Reading : public Watched<clang::PreprocessOnlyAction> {
     for (unsigned i = 0; identifiers_ && i < sources.local_sloc_entry_size(); ++i) {
       auto& entry = sources.getLocalSLocEntry(i);
       if (!entry.isFile()) continue;
-      if (auto buffer = entry.getFile().getContentCache().getBufferIfLoaded())
-        add_identifiers(buffer->getBuffer(), compiler.getLangOpts(), text_.identifiers);
+      auto buffer = entry.getFile().getContentCache().getBufferIfLoaded();
+      if (!buffer) continue;
+      std::set<std::string> names;
+      add_identifiers(buffer->getBuffer(), compiler.getLangOpts(), names);
+      // "<built-in>" is the compiler's.
+      const bool own = entry.getFile().getFileCharacteristic() == clang::SrcMgr::C_User &&
+                       !buffer->getBufferIdentifier().starts_with("<");
+      if (own) text_.own_identifiers.insert(names.begin(), names.end());
+      text_.identifiers.merge(names);
     }
-    for (auto& macro : compiler.getPreprocessor().macros()) text_.identifiers.insert(macro.first->getName().str());
+    for (auto& macro : compiler.getPreprocessor().macros()) {
+      const std::string name = macro.first->getName().str();
+      text_.identifiers.insert(name);
+      if (compiler.getPreprocessor().isMacroDefined(macro.first)) text_.macros.insert(name);
+    }
   }
 
  private:

@@ -55,10 +55,12 @@ Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& u
 
 /// What the preprocessor reads for the unit's host half.
 struct HostText {
-  std::set<std::filesystem::path> read;  ///< The given files that it read.
-  std::set<std::string> identifiers;     ///< Of the text of all files, in skipped code too; if asked for.
-  std::set<std::string> missing;         ///< Headers that it did not find, as #include spells them.
-  std::optional<Error> failure;          ///< Why there may be more that it would have read.
+  std::set<std::filesystem::path> read;   ///< The given files that it read.
+  std::set<std::string> identifiers;      ///< Of the text of all files, in skipped code too; if asked for.
+  std::set<std::string> own_identifiers;  ///< The same of files that are no system's headers.
+  std::set<std::string> macros;           ///< That are defined in the end.
+  std::set<std::string> missing;          ///< Headers that it did not find, as #include spells them.
+  std::optional<Error> failure;           ///< Why there may be more that it would have read.
 };
 /// As much of it as can be read.
 HostText readable_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers);

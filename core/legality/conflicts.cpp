@@ -232,6 +232,14 @@ class Search {
     return left.reverse().apply_range(instances).apply_range(right).intersect(same);
   }
 
+  /// A barrier that orders no memory orders a load whose value it is given before what depends on its result.
+  bool orders(const KernelModel::Barrier& barrier, const KernelModel::Access& first,
+              const KernelModel::Access& second) const {
+    const auto number = static_cast<size_t>(&barrier - side_.model.barriers.data());
+    return barrier.orders_memory || (first.kind == Kind::Load && second.kind != Kind::Load &&
+                                     first.exchanges.contains(number) && second.exchanges.contains(number));
+  }
+
   /// Instances of which the first is before the meeting and the second after it.
   isl::map ordered(const Touch& first, const Touch& second, const Meeting& meeting, const std::string& places,
                    const std::string& first_prefix, const std::string& second_prefix) {
@@ -248,7 +256,8 @@ class Search {
     std::string parameters;
     for (auto& [name, expression] : setting_.parameters) parameters += (parameters.empty() ? "" : ", ") + name;
     const bool of_warp = !meeting.thread.empty();
-    if (before.empty() || after.empty() || (of_warp && (first.strides() || second.strides())))
+    if (before.empty() || after.empty() || !orders(*meeting.barrier, first.access(), second.access()) ||
+        (of_warp && (first.strides() || second.strides())))
       return isl::map(setting_.context, "{ " + places + " : 1 = 0 }");
     std::string block;
     for (int axis = 0; axis < 3; ++axis) {

@@ -10,8 +10,18 @@
 namespace kernelift::legality {
 namespace {
 
-/// Threads along an axis that are asked about: a number of 32 bits counts them, and a tile more.
+/// Threads along an axis that are asked about where sizes have 32 bits: as many count them, and a tile more.
 constexpr int64_t kEnd = int64_t(1) << 31, kMostAlong = kEnd - (1 << 20);
+/// The same where a size has 64. Blocks of 64 threads are enough for them.
+constexpr int64_t kMostOfWide = 64 * (kEnd - 1);
+
+/// A size of 64 bits says how many blocks there are.
+bool is_wide(const Expression& grid, const Side& side) {
+  return std::ranges::any_of(grid.variables(), [&](auto& name) {
+    auto width = side.model.widths.find(name);
+    return width == side.model.widths.end() || width->second > 32;
+  });
+}
 
 /// What a number of its type can be.
 std::string ranges(const Expression& grid, const Side& side, InstanceText& text) {
@@ -74,9 +84,11 @@ Findings launched(Setting& setting) {
         found.not_known = "the grid's size " + setting.shown(*grid) + " is not affine";
         return found;
       }
+      const bool wide = grid && is_wide(*grid, *side);
       // No number of 32 bits makes a grid too large along x.
-      const std::string most = axis == 0 ? "" : " <= " + std::to_string(along(kLargestGrid, axis));
-      const std::string few = blocks + " <= " + std::to_string(kMostAlong / along(side->launch.block, axis));
+      const std::string most = axis == 0 && !wide ? "" : " <= " + std::to_string(along(kLargestGrid, axis));
+      const std::string few =
+          blocks + " <= " + std::to_string((wide ? kMostOfWide : kMostAlong) / along(side->launch.block, axis));
       const std::string fits = "1 <= " + blocks + most,
                         is = size ? " and " + blocks + " = " + *size + ranges(*grid, *side, text) : "";
       if (side == &setting.original) {
@@ -94,7 +106,16 @@ Findings launched(Setting& setting) {
     for (auto& condition : side->model.assumed) {
       InstanceText text(side->launch, setting.parameters, InstanceText::Scope::Block);
       text.constrain(condition);
-      if (text.exact()) all = all.intersect(parameters(setting, text, ""));
+      if (!text.exact()) {
+        found.not_known = "whether " + setting.shown(condition) + " is not understood";
+        return found;
+      }
+      all = all.intersect(parameters(setting, text, ""));
+      if (setting.why_unread.empty() && !is_empty(launched.subtract(all)))
+        setting.why_unread = condition.op() == Expression::Op::GreaterEqual && condition.operands()[1].is_constant(0)
+                                 ? "a negative number is a large one where the kernel reads it as unsigned"
+                                 : "elsewhere a product of " + setting.shown(condition.operands()[0]) +
+                                       " may not fit into 64 bits where it is compared or divided";
     }
   setting.unread = launched.subtract(all);
   for (auto* side : {&setting.original, &setting.candidate}) bound_remainders(setting, *side);

@@ -19,6 +19,7 @@
 #include "core/legality/isl_context.h"
 #include "core/legality/launches.h"
 #include "core/legality/sized_side.h"
+#include "core/legality/unmodelled.h"
 #include "core/legality/widths.h"
 
 namespace kernelift::legality {
@@ -87,7 +88,7 @@ class Comparison {
       if (!strays) return too_much();
       for (auto& one : strays->wrong) setting_.asked = setting_.asked.subtract(one.parameters);
     }
-    if (!ask_where_the_original_fits(setting_)) return too_much();
+    if (!note(ask_where_the_original_fits(setting_))) return too_much();
     if (is_empty(setting_.asked)) return not_known("for no size is it known that the original stays in its memory", 0);
     writes_ = setting_.asked.subtract(setting_.asked);
     // What is surely wrong for all sizes decides, whatever else is not understood.
@@ -127,17 +128,7 @@ class Comparison {
                (side == &original_ ? " of the original" : "");
       if (side->model.accesses.size() > kMostAccesses) return "it has more accesses than can be compared";
     }
-    auto &before = original_.model, &after = candidate_.model;
-    std::vector<std::string> different;
-    std::ranges::set_symmetric_difference(before.unmodelled, after.unmodelled, std::back_inserter(different));
-    // More fences order more.
-    std::erase_if(different,
-                  [&](auto& one) { return one.starts_with(KernelModel::kFence) && after.unmodelled.contains(one); });
-    if (!different.empty())
-      return std::string("what ") + (after.unmodelled.contains(different[0]) ? "it" : "the original") + " does by '" +
-             different[0] + "', and the " + (after.unmodelled.contains(different[0]) ? "original" : "candidate") +
-             " does not, is not understood";
-    return "";
+    return unmodelled_difference(original_, candidate_, setting_.names);
   }
 
   std::map<std::string, CommonObject> common_objects() const {
@@ -362,7 +353,8 @@ class Comparison {
 
   void judge_conflict(const Conflict& conflict, const isl::set& parameters, const std::string& name) {
     // Barriers of warps order what this comparison does not see.
-    const bool warps = std::ranges::any_of(candidate_.model.barriers, &KernelModel::Barrier::of_warp);
+    const bool warps = std::ranges::any_of(candidate_.model.barriers,
+                                           [](auto& barrier) { return barrier.of_warp && barrier.orders_memory; });
     auto &a = conflict.a->access(), &b = conflict.b->access();
     const std::string what = std::string("one thread ") + word(a.kind) + at_line(a.line) + " what another " +
                              word(b.kind) + at_line(b.line) + ", in " + name;

@@ -39,6 +39,7 @@ struct Setting {
   /// Values in memory that are the same for all instances: what they are made of.
   std::vector<std::pair<TermValue, std::vector<Expression>>> uniform;
   std::map<std::string, isl::set> read = {};  ///< Sets by their text: accesses under one condition have one.
+  std::string why_unread = {};                ///< The first reason.
 
   /// The set of that text in isl's notation.
   const isl::set& set(const std::string& text);

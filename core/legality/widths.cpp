@@ -76,8 +76,19 @@ std::optional<isl::set> overflow(Setting& setting, const Side& side, const Narro
                                        text.constraints() + " and (" + *value + " < " + std::to_string(-kEndOfInt) +
                                        " or " + *value + " > " + std::to_string(most) + ") }");
   isl::set parameters = beyond.params().intersect(setting.asked);
-  if (!parameters.is_null() && !is_empty(parameters) && (!text.exact() || text.uses_terms())) return std::nullopt;
-  return parameters;
+  if (parameters.is_null() || is_empty(parameters) || (text.exact() && !text.uses_terms())) return parameters;
+  // Of a number that is known, more sizes are those for which it is computed anywhere.
+  const auto variables = number.value.variables();
+  const bool known = std::ranges::none_of(variables, [](auto& name) { return name.starts_with("term."); });
+  return at_least && known && !text.strides() ? std::optional(parameters) : std::nullopt;
+}
+
+/// It is part of a wider number: 32 bits of that are taken on purpose, which is no overflow.
+bool is_cut(const Side& side, const Narrow& number) {
+  return std::ranges::any_of(number.value.variables(), [&](auto& name) {
+    auto width = side.model.widths.find(name);
+    return name.starts_with("arg.") && (width == side.model.widths.end() || width->second > 32);
+  });
 }
 
 /// The expression with what its terms are made of in their places; empty: they do not determine it.
@@ -149,14 +160,29 @@ bool kept_by_coverage(const Setting& setting, const Narrow& number) {
 
 }  // namespace
 
-bool ask_where_the_original_fits(Setting& setting) {
+std::optional<Findings> ask_where_the_original_fits(Setting& setting) {
+  Findings found;
   for (auto& number : setting.original.model.narrow) {
-    auto beyond = overflow(setting, setting.original, number, /*at_least=*/false);
+    const bool cut = is_cut(setting.original, number);
+    auto beyond = overflow(setting, setting.original, number, /*at_least=*/cut);
+    if (!beyond && cut) {
+      found.not_known = "whether " + setting.shown(number.value) + at_line(number.line) +
+                        " of the original fits into 32 bits is not understood";
+      return found;
+    }
     if (!beyond) continue;
-    setting.asked = setting.asked.subtract(*beyond);
-    if (setting.asked.is_null()) return false;
+    const isl::set left = setting.asked.intersect(*beyond);
+    if (left.is_null()) return std::nullopt;
+    if (cut && !is_empty(left)) {
+      setting.unread = setting.unread.unite(left);
+      if (setting.why_unread.empty())
+        setting.why_unread = "elsewhere " + setting.shown(number.value) + at_line(number.line) +
+                             " of the original does not fit into 32 bits";
+    }
+    setting.asked = setting.asked.subtract(left);
+    if (setting.asked.is_null() || setting.unread.is_null()) return std::nullopt;
   }
-  return true;
+  return found;
 }
 
 std::optional<Findings> beyond_width(Setting& setting) {

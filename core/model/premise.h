@@ -21,7 +21,7 @@ struct Premise {
   std::string words = {};  ///< A clause, of Kind::Words.
   size_t launches = 0;     ///< Number of recorded launches, all of which fulfil it; 0: the recording does not show it.
   Kind kind = Kind::Words;
-  /// Over names of the kernel's text, and `gridDim.x`, `blockDim.x` … of the application's own launch.
+  /// Over names of the kernel's text, with C's values, and `gridDim.x`, `blockDim.x` … of the application's own launch.
   Expression condition = {};
   std::vector<std::string> arguments = {};  ///< By their names in the kernel's text.
   uint64_t bytes = 0;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "core/model/kernel/access_pattern.h"
+#include "core/model/kernel/declared_number.h"
 
 namespace kernelift {
 namespace {
@@ -103,11 +104,12 @@ std::vector<std::string> access_lines(const Mep& mep, const KernelModel& model) 
   for (size_t p = 0; p < mep.parameters.size(); ++p) {
     const std::string variable = "arg.a" + std::to_string(p);
     names[variable] = mep.parameters[p].name;
-    if (auto value = mep.integer_argument(*shown, p)) values[variable] = *value;
+    if (auto value = mep.integer_argument(*shown, p))
+      values[variable] = as_models_read(mep.parameters[p].scalar, *value);
   }
   for (auto& member : model.members)
     if (auto value = mep.integer_member(*shown, member.parameter, member.offset, member.type))
-      values[member.variable()] = *value;
+      values[member.variable()] = as_models_read(member.type, *value);
   return AccessPattern(shown->geometry, std::move(values)).lines(model, with_members(std::move(names), model.members));
 }
 

@@ -157,7 +157,8 @@ class GuardWriter {
 
   /// Requires what a launch is asked in a patch of the source.
   Status asked(const LaunchGuard& guard) {
-    std::map<std::string, std::string> names;
+    std::map<std::string, AskedNumber> numbers;
+    std::map<std::string, std::string> addresses;
     auto unknown = [&](const std::string& name) {
       return refused("it is right only where " + guard.text() + ", and the launcher of embedded code does not know " +
                      name + " (--no-guards embeds it all the same)");
@@ -165,21 +166,23 @@ class GuardWriter {
     for (auto& pointer : guard.addresses()) {
       for (size_t i = 0; i < mep_.parameters.size(); ++i)
         if (mep_.parameters[i].name == pointer && !mep_.parameters[i].pointee.empty())
-          names[pointer] = "address(" + argument(i) + ")";
-      if (!names.contains(pointer)) return unknown(pointer);
+          addresses[pointer] = "address(" + argument(i) + ")";
+      if (!addresses.contains(pointer)) return unknown(pointer);
     }
     for (auto& variable : guard.numbers()) {
-      std::string text;
+      std::string text, type = "unsigned int";
       for (const char* axis : {"x", "y", "z"})
         for (auto& [builtin, own] : {std::pair("gridDim.", "grid."), std::pair("blockDim.", "block.")})
           if (variable == std::string(builtin) + axis) text = std::string(own) + axis;
       for (size_t i = 0; i < mep_.parameters.size(); ++i)
         if (mep_.parameters[i].name == variable && mep_.parameters[i].is_integer())
-          text = argument_as(is_unsigned(mep_.parameters[i].scalar) ? "bits" : "number", i);
+          text = argument_as(is_unsigned(mep_.parameters[i].scalar) ? "bits" : "number", i),
+          type = mep_.parameters[i].scalar;
       if (text.empty()) return unknown(variable);
-      names[variable] = "static_cast<long long>(" + text + ")";
+      numbers[variable] = {type, [text](const std::string& as) { return "static_cast<" + as + ">(" + text + ")"; }};
     }
-    add(guard.cpp(names), guard.text());
+    KERNELIFT_ASSIGN(std::string condition, guard.cpp(numbers, addresses));
+    add(condition, guard.text());
     return done();
   }
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/compiler/source_tokens.h"
+#include "core/compiler/written/source_tokens.h"
 
 namespace kernelift::reintegrate {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/words.h"
-#include "core/compiler/written_text.h"
+#include "core/compiler/written/written_text.h"
 #include "core/model/candidate/tune_declarations.h"
 #include "core/model/kernel_key.h"
 #include "core/model/knob/template_arguments.h"
@@ -71,6 +71,7 @@ class Planner {
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
     KERNELIFT_TRY(check_scopes(macros_, patch));
     patch.macros = macros_.names;
+    patch.introduced = introduced_names(q_.original, macros_.text), patch.judged_beside = q_.original;
     if (!beside_.empty()) patch.kernel = own_name(mep_.kernel_name), patch.beside = beside_;
     return patch;
   }

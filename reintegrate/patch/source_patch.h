@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/compiler/written/introduced_names.h"
 #include "core/model/candidate/candidate.h"
 #include "core/model/knob/build_definition.h"
 #include "core/model/mep.h"
@@ -38,6 +39,8 @@ struct SourcePatch {
   std::vector<std::string> notes;        ///< Side effects of the patch, and what it leaves out: one sentence each.
   bool reaches_others = false;           ///< Other kernels, or other instances of the template, change too.
   std::vector<std::string> macros = {};  ///< That the candidate defines; undefined again behind their last use.
+  IntroducedNames introduced = {};       ///< What the candidate's text names that the kernel's own text does not.
+  std::string judged_beside = {};        ///< The kernel's own text, beside which the candidate was judged.
   std::vector<Redefinition> definitions = {};  ///< New values that the patch gives to macros in the build.
   std::string launcher;                        ///< Name of the generated launcher if the patch carries PTX; else empty.
   std::string kernel, beside;                  ///< A kernel and the one beside it, between which launches choose,

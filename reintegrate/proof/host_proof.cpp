@@ -10,9 +10,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "core/compiler/paths.h"
-#include "core/compiler/source_tokens.h"
+#include "core/compiler/written/source_tokens.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/proof/host_difference.h"
 #include "reintegrate/proof/proof_process.h"
@@ -121,6 +122,7 @@ class Proving {
     }
     unit.headers = declared->headers;
     KERNELIFT_TRY(check_macros(unit));
+    KERNELIFT_TRY(check_names(unit));
     KERNELIFT_TRY(check_beside(unit));
     auto after = compile_host_half(context, unit, after_, true);
     if (!after.ok())
@@ -166,6 +168,20 @@ class Proving {
         if (text.ok() && text->identifiers.contains(name)) return taken(unit, name);
     }
     return done();
+  }
+  /// What the candidate names has to be nothing else in the unit: no macro that is none where it was judged, and, at
+  /// the scope of a namespace, nothing that the application's own files mention.
+  Status check_names(const HostUnit& unit) {
+    const IntroducedNames& names = q_.patch.introduced;
+    if (names.words.empty() && names.declared.empty()) return done();
+    KERNELIFT_ASSIGN(auto text, read_host_text(unit, before_, true));
+    const auto main_file = std::filesystem::weakly_canonical(std::filesystem::path(unit.folder) / unit.file);
+    const std::vector<FileVersion> judged{{main_file, q_.patch.judged_beside, {}}};
+    const HostText alone = readable_host_text(unit, judged, false);
+    std::set<std::string> macros;
+    std::ranges::set_difference(text.macros, alone.macros, std::inserter(macros, macros.end()));
+    const std::string clash = first_clash(names, text.own_identifiers, macros);
+    return clash.empty() ? done() : refused("in " + name_of(unit) + " " + clash);
   }
   /// Nothing else of the program may have the name of the kernel beside, which other units may launch.
   Status check_beside(const HostUnit& unit) {

@@ -455,6 +455,19 @@ TEST_F(HostProofTest, NoMacroTakesTheNameOfAFunctionThatTheHostCalls) {
   }
 }
 
+TEST_F(HostProofTest, WhatTheCandidateNamesIsNothingElseInTheUnit) {
+  candidate("  if (i < n) a[i] = scaled(a[i]);\n",
+            "  auto CHECK = [](float x) { return scaled(x); };\n  if (i < n) a[i] = CHECK(a[i]);\n");
+  EXPECT_HAS(verdict(), "in src/app.cu the candidate uses the name 'CHECK', which is a macro there");
+  slice_lines("src/app.cu", kFirst, kLast);
+  prepend("template <class T> __device__ T smaller(T a, T b) { return a < b ? a : b; }\n");
+  EXPECT_HAS(verdict(), "in src/app.cu the candidate declares 'smaller', a name that is used there");
+  slice_lines("src/app.cu", kFirst, kLast);
+  candidate("  if (i < n) a[i] = scaled(a[i]);\n",
+            "  const int smaller = INT_MAX < n ? 0 : n;\n  if (i < smaller) a[i] = scaled(a[i]);\n");
+  EXPECT_PROVEN(verdict()) << "a local variable hides what is outside, and INT_MAX is the same everywhere";
+}
+
 TEST_F(HostProofTest, NoMacroStaysDefinedBehindTheKernel) {
   append("#define HELPER 1\n");
   EXPECT_PROVEN(verdict());

@@ -70,14 +70,15 @@ struct GuardedLaunch : Launch {
     mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
     mep.parameters.resize(2);
     mep.parameters[0].name = "count", mep.parameters[1].name = "m";
+    for (auto& parameter : mep.parameters) parameter.scalar = "long";
     launch.grid[0] = *expression_of("ceil_div(gx * 64, 256)"), launch.block[0] = *expression_of("256");
   }
 };
 
 TEST(LaunchEdit, AsksThePremiseInTheLaunchsOwnWordsAndElseLaunchesAsBefore) {
-  EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "(count - 1) % 256 >= 192").result(),
-            "<<<(((long long)(n) - 1) % 256 >= 192) ? (n + 255) / 256 : (n + 63) / 64, "
-            "(((long long)(n) - 1) % 256 >= 192) ? 256 : 64>>>");
+  EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "count > 0 && (count - 1) % 256 >= 192").result(),
+            "<<<((long long)(n) > 0 && ((long long)(n) - 1) % 256 >= 192) ? (n + 255) / 256 : (n + 63) / 64, "
+            "((long long)(n) > 0 && ((long long)(n) - 1) % 256 >= 192) ? 256 : 64>>>");
 }
 
 TEST(LaunchEdit, GivesBothSidesOfAPremiseOneType) {
@@ -414,6 +415,44 @@ TEST(LaunchEdit, AsksItsOwnBlockAndNumbersAsTheKernelGetsThem) {
             "((((long long)(dim3(t).x) == 128) && ((long long)(unsigned int)(count) <= 1024)) ? k_tuned : k)");
 }
 
+/// The condition as a launch asks it that passes `a` for the kernel's `x` and `b` for its `y`, both of this type.
+std::string asked_of(const char* condition, const std::string& type) {
+  Launch l("grid", "block");
+  l.mep.parameters = {{"x", type, "", false, type}, {"y", type, "", false, type}, {"v", "View", "", false, ""}};
+  l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
+  l.site.argument_text = {"a", "b", "view"};
+  auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false,
+                           LaunchGuard({Premise::holds(*expression_of(condition))}), "k_tuned");
+  if (!edits.ok()) return edits.error().message;
+  const std::string text = edits->edits.at(0).text;
+  return text.substr(2, text.find(") ? k_tuned") - 2);
+}
+
+TEST(LaunchGuard, NoProductOfWhatALaunchPassesOverflowsInItsGuard) {
+  EXPECT_EQ(asked_of("x * y <= 2147483647", "int"), "(long long)(int)(a) * (long long)(int)(b) <= 2147483647");
+  EXPECT_EQ(asked_of("x * y * x <= 2147483647", "int"),
+            "(__int128)(int)(a) * (__int128)(int)(b) * (__int128)(int)(a) <= 2147483647");
+  EXPECT_EQ(asked_of("x * y <= 2147483647", "long"), "(__int128)(long)(a) * (__int128)(long)(b) <= 2147483647");
+  EXPECT_EQ(asked_of("(x - 1) % 256 >= 192", "long long"), "((__int128)(long long)(a) - 1) % 256 >= 192");
+  EXPECT_EQ(asked_of("v.n * v.m <= 2147483647", "int"), "(__int128)((view).n) * (__int128)((view).m) <= 2147483647");
+  EXPECT_EQ(asked_of("x <= 65536 && y <= 65536 && x >= 0 && y >= 0 && x * y <= 2147483647", "long"),
+            "(long long)(a) <= 65536 && (long long)(b) <= 65536 && (long long)(a) >= 0 && (long long)(b) >= 0 && "
+            "(long long)(a) * (long long)(b) <= 2147483647")
+      << "what is asked before is known behind";
+  for (auto* too_much : {"x * y * x * y <= 2147483647", "x % y == 0"})
+    EXPECT_NE(asked_of(too_much, "unsigned long").find("cannot be computed at a launch without overflow"),
+              std::string::npos)
+        << too_much;
+}
+
+TEST(LaunchGuard, AsksAnUnsignedNumberForItsSign) {
+  EXPECT_EQ(asked_of("x < 2147483648", "unsigned int"), "(long long)(unsigned int)(a) < 2147483648");
+  EXPECT_EQ(asked_of("x <= 9223372036854775807 && x % 4 == 0", "unsigned long"),
+            "(unsigned long long)(unsigned long)(a) <= 9223372036854775807 && "
+            "(long long)(unsigned long)(a) % 4 == 0");
+  EXPECT_EQ(asked_of("v.n <= 9223372036854775807", "int"), "(unsigned long long)((view).n) <= 9223372036854775807");
+}
+
 TEST(LaunchEdit, AsksForTheAlignmentOfWhatTheLaunchIsGiven) {
   auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {}) {
     Launch l("grid", "block");
@@ -459,7 +498,9 @@ TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
   figures.other_sizes->assumptions = {Premise::aligned("x", 16), Premise::no_overlap({"x"})};
   const LaunchGuard guard = guard_of(candidate, figures, mep);
   EXPECT_EQ(guard.text(), "n % 4 == 0 and x is a multiple of 16 bytes and y is a multiple of 16 bytes");
-  EXPECT_EQ(guard.cpp({{"n", "m"}, {"x", "p"}, {"y", "q"}}), "((m % 4 == 0) && (p % 16 == 0) && (q % 16 == 0))");
+  const AskedNumber number{"int", [](const std::string& type) { return "(" + type + ")(m)"; }};
+  EXPECT_EQ(*guard.cpp({{"n", number}}, {{"x", "p"}, {"y", "q"}}),
+            "(((long long)(m) % 4 == 0) && (p % 16 == 0) && (q % 16 == 0))");
   EXPECT_TRUE(guard_of({}, {}, mep).empty());
 }
 

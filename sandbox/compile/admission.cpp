@@ -12,10 +12,12 @@
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Preprocessor.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
-#include "core/compiler/written_text.h"
+#include "core/compiler/written/source_tokens.h"
+#include "core/compiler/written/written_text.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -36,10 +38,11 @@ class Recorder {
     return at.isValid() && sources_.getFileID(sources_.getSpellingLoc(at)) == sources_.getMainFileID();
   }
 
-  void add(const char* rule, std::string text, SourceLocation at) {
+  void add(const char* rule, std::string text, SourceLocation at, std::string why = {}) {
     auto place = sources_.getExpansionLoc(at);
     std::string name = std::filesystem::path(sources_.getFilename(place).str()).filename();
-    findings_.push_back({rule, std::move(text), name + ":" + std::to_string(sources_.getExpansionLineNumber(place))});
+    findings_.push_back(
+        {rule, std::move(text), name + ":" + std::to_string(sources_.getExpansionLineNumber(place)), std::move(why)});
   }
 
   std::string text(SourceRange range) const {
@@ -66,6 +69,8 @@ class Recorder {
     return changed + whole.substr(done);
   }
   SourceLocation begin() const { return sources_.getLocForStartOfFile(sources_.getMainFileID()); }
+  SourceLocation at(size_t offset) const { return begin().getLocWithOffset(static_cast<int>(offset)); }
+  llvm::StringRef source() const { return sources_.getBufferData(sources_.getMainFileID()); }
 
  private:
   const clang::SourceManager& sources_;
@@ -87,6 +92,13 @@ class Directives : public clang::PPCallbacks {
       if (!recorder_.in_source(before->getLocation()))
         return recorder_.add("macro", name.getIdentifierInfo()->getName().str(), name.getLocation());
   }
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& macro, SourceRange,
+                    const clang::MacroArgs*) override {
+    read(name, macro);
+  }
+  void Defined(const clang::Token& name, const clang::MacroDefinition& macro, SourceRange) override {
+    read(name, macro);
+  }
   void PragmaDirective(SourceLocation at, clang::PragmaIntroducerKind) override {
     if (!recorder_.in_source(at) || recorder_.is_spelled_in_source(at)) return;
     recorder_.add("pragma", recorder_.text({at, at}), at);
@@ -96,6 +108,15 @@ class Directives : public clang::PPCallbacks {
   }
 
  private:
+  void read(const clang::Token& name, const clang::MacroDefinition& macro) {
+    const clang::MacroInfo* info = macro.getMacroInfo();
+    if (!info || !recorder_.is_spelled_in_source(name.getLocation()) || !name.getIdentifierInfo()) return;
+    if (!info->isBuiltinMacro() && recorder_.in_source(info->getDefinitionLoc())) return;
+    if (auto word = name.getIdentifierInfo()->getName(); !is_free_macro(std::string_view(word)))
+      recorder_.add("value", word.str(), name.getLocation(),
+                    "another compiler or build gives this macro another meaning, and the kernel does not use it");
+  }
+
   Recorder recorder_;
   std::vector<const clang::IdentifierInfo*>& macros_;
 };
@@ -162,8 +183,63 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     const bool is_member = llvm::isa<clang::CXXMethodDecl>(function);
     if (function->isImplicit() || function->isDefaulted() || (function->isDeleted() && is_member)) return true;
     if (!on_device(*function)) add("host-function", host_text(*function), function->getLocation());
-    else if (is_for_host_too(*function)) add("host-function", signature(*function), function->getLocation());
+    else if (auto* host = function->getAttr<clang::CUDAHostAttr>())
+      add("host-function", signature(*function), function->getLocation(),
+          host->isImplicit() ? "host code can call a constexpr function that is not marked __device__" : "");
     return true;
+  }
+
+  bool TraverseDecl(clang::Decl* decl) override {
+    auto* function = llvm::dyn_cast_or_null<clang::FunctionDecl>(decl);
+    if (function) inside_.push_back(function);
+    const bool all = clang::DynamicRecursiveASTVisitor::TraverseDecl(decl);
+    if (function) inside_.pop_back();
+    return all;
+  }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) override {
+    if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(name->getDecl())) named({function}, name->getLocation());
+    return true;
+  }
+  bool VisitMemberExpr(clang::MemberExpr* name) override {
+    if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(name->getMemberDecl()))
+      named({function}, name->getMemberLoc());
+    return true;
+  }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) override {
+    named({made->getConstructor()}, made->getLocation());
+    return true;
+  }
+  bool VisitUnresolvedLookupExpr(clang::UnresolvedLookupExpr* name) override {
+    named_any(*name);
+    return true;
+  }
+  bool VisitUnresolvedMemberExpr(clang::UnresolvedMemberExpr* name) override {
+    named_any(*name);
+    return true;
+  }
+
+  /// Whether an expression has a meaning may depend on what the application has beside the kernel.
+  bool VisitRequiresExpr(clang::RequiresExpr* question) override {
+    add("detection", recorder_.text(question->getSourceRange()), question->getBeginLoc(), kDetection);
+    return true;
+  }
+  bool VisitDecltypeTypeLoc(clang::DecltypeTypeLoc type) override {
+    if (auto* of = type.getUnderlyingExpr()) detects(*of);
+    return true;
+  }
+  bool VisitCXXNoexceptExpr(clang::CXXNoexceptExpr* question) override {
+    detects(*question->getOperand());
+    return true;
+  }
+  bool VisitUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr* question) override {
+    if (!question->isArgumentType()) detects(*question->getArgumentExpr());
+    return true;
+  }
+  /// The calls of names that nothing declared: the instance finds them, by the types of its arguments, or does not.
+  void end() {
+    for (auto& [name, at] : absent_)
+      if (!declared_.contains(name))
+        add("absent-name", name, at, "nothing declares the function, and the application may");
   }
 
   bool VisitUsingDirectiveDecl(clang::UsingDirectiveDecl* directive) override {
@@ -196,6 +272,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
   /// What a name means to host code behind: in a namespace a new name hides a header's of an enclosing one.
   bool VisitNamedDecl(clang::NamedDecl* named) override {
+    if (named->getAsFunction()) declared_.insert(named->getNameAsString());
     const clang::DeclContext* scope = named->getDeclContext()->getRedeclContext();
     auto* record = llvm::dyn_cast<clang::RecordDecl>(scope);
     if (record && named->isOutOfLine()) add_specialization(*named, record->getLocation());
@@ -219,9 +296,11 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     auto* owner = llvm::dyn_cast<clang::FunctionDecl>(variable->getDeclContext());
     if (owner && on_device(*owner)) return true;
     const clang::Expr* initial = variable->getAnyInitializer();
-    bool constant = variable->isConstexpr() ||
-                    (initial && !initial->isValueDependent() && initial->isConstantInitializer(context_, false));
-    // A named constant is folded into device code; the host runs no code for it, and has none that nothing uses.
+    // A named constant is folded into device code; the host runs no code for it, and has none that nothing uses. That
+    // clang can fold an initialiser says nothing of the next compiler, unless it must, or there is nothing to run.
+    bool constant =
+        variable->isConstexpr() || (initial && variable->getType()->isArithmeticType() && is_arithmetic(*initial) &&
+                                    initial->isConstantInitializer(context_, false));
     if (constant && variable->getType().isConstQualified() && !context_.DeclMustBeEmitted(variable)) return true;
     add(initial && !constant ? "host-initialiser" : "host-variable", recorder_.text(variable->getSourceRange()),
         variable->getLocation());
@@ -237,6 +316,9 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return true;
   }
   bool VisitCallExpr(clang::CallExpr* call) override {
+    auto* name = llvm::dyn_cast<clang::UnresolvedLookupExpr>(call->getCallee()->IgnoreParens());
+    if (name && name->requiresADL() && name->decls().empty())
+      absent_.emplace_back(name->getName().getAsString(), call->getBeginLoc());
     const unsigned builtin = call->getBuiltinCallee();
     if (builtin == clang::Builtin::BI__builtin_assume || builtin == clang::Builtin::BI__assume ||
         builtin == clang::Builtin::BI__builtin_unreachable)
@@ -250,9 +332,67 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
   }
 
  private:
-  void add(const char* rule, std::string text, SourceLocation at) {
+  static constexpr const char* kDetection =
+      "it asks whether an expression has a meaning, which may depend on what the application has beside the kernel";
+
+  void add(const char* rule, std::string text, SourceLocation at, std::string why = {}) {
     // Constructs without a location occur only inside declarations of the main file, so they count as part of it.
-    if (at.isInvalid() || recorder_.in_source(at)) recorder_.add(rule, std::move(text), at);
+    if (at.isInvalid() || recorder_.in_source(at)) recorder_.add(rule, std::move(text), at, std::move(why));
+  }
+
+  /// True if only the host has the function, and no constant expression can call it. std::declval has no body.
+  static bool is_host_only(const clang::NamedDecl& decl) {
+    auto* function = decl.getUnderlyingDecl()->getAsFunction();
+    return function && !on_device(*function) && !function->isConstexprSpecified() && !function->isImplicit() &&
+           !function->isDefaulted() && !function->isDeleted() && function->getNameAsString() != "declval";
+  }
+  /// Code that clang discards, or never instantiates, may be what the next compiler runs.
+  void named(std::initializer_list<const clang::NamedDecl*> choices, SourceLocation at) {
+    if (choices.size() == 0 || !std::ranges::all_of(choices, [](auto* one) { return is_host_only(*one); })) return;
+    name_host(**choices.begin(), at);
+  }
+  void named_any(const clang::OverloadExpr& name) {
+    const bool any = name.decls_begin() != name.decls_end();
+    if (any && std::all_of(name.decls_begin(), name.decls_end(), [](auto* one) { return is_host_only(*one); }))
+      name_host(**name.decls_begin(), name.getNameLoc());
+  }
+  void name_host(const clang::NamedDecl& function, SourceLocation at) {
+    add("host-call",
+        function.getQualifiedNameAsString() + "\nin " + (inside_.empty() ? std::string() : signature(*inside_.back())),
+        at, "it is a function of the host");
+  }
+
+  void detects(const clang::Expr& of) {
+    if (of.isInstantiationDependent() && asks(of))
+      add("detection", recorder_.text(of.getSourceRange()), of.getBeginLoc(), kDetection);
+  }
+  /// True if the expression calls something, or an operator, that the types of its operands choose.
+  static bool asks(const clang::Stmt& of) {
+    if (auto* part = llvm::dyn_cast<clang::Expr>(&of); part && part->isTypeDependent())
+      if (llvm::isa<clang::CallExpr, clang::BinaryOperator, clang::UnaryOperator, clang::ArraySubscriptExpr>(part))
+        return true;
+    return std::ranges::any_of(of.children(), [](auto* child) { return child && asks(*child); });
+  }
+
+  /// True if it is made of numbers, named constants and operators, so that nothing is called.
+  static bool is_arithmetic(const clang::Expr& initial) {
+    const clang::Expr* of = initial.IgnoreParenImpCasts();
+    if (of->isInstantiationDependent() || !of->getType()->isArithmeticType()) return false;
+    if (llvm::isa<clang::IntegerLiteral, clang::FloatingLiteral, clang::CharacterLiteral, clang::CXXBoolLiteralExpr>(
+            of))
+      return true;
+    if (auto* name = llvm::dyn_cast<clang::DeclRefExpr>(of))
+      return llvm::isa<clang::EnumConstantDecl>(name->getDecl()) || name->getDecl()->getType().isConstQualified();
+    if (auto* size = llvm::dyn_cast<clang::UnaryExprOrTypeTraitExpr>(of)) return size->isArgumentType();
+    if (auto* list = llvm::dyn_cast<clang::InitListExpr>(of))
+      return list->getNumInits() == 1 && is_arithmetic(*list->getInit(0));
+    if (!llvm::isa<clang::UnaryOperator, clang::BinaryOperator, clang::ConditionalOperator, clang::ExplicitCastExpr>(
+            of))
+      return false;
+    return std::ranges::all_of(of->children(), [](auto* child) {
+      auto* part = llvm::dyn_cast_or_null<clang::Expr>(child);
+      return part && is_arithmetic(*part);
+    });
   }
   /// Attributes that device code may have: they neither move code elsewhere nor run it at another time.
   static bool is_free(clang::attr::Kind kind) {
@@ -294,15 +434,6 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return false;
   }
 
-  /// A function that host code could call: marked for both, or constexpr and an operator or under a header's name.
-  bool is_for_host_too(const clang::FunctionDecl& function) const {
-    auto* host = function.getAttr<clang::CUDAHostAttr>();
-    if (!host) return false;
-    if (!host->isImplicit()) return true;
-    if (llvm::isa<clang::CXXMethodDecl>(function)) return false;
-    return !function.getDeclName().isIdentifier() ||
-           is_of_headers(function.getDeclName(), function.getDeclContext()->getRedeclContext());
-  }
   /// Of a function for both sides its body may change, which the patch's proof judges.
   static std::string signature(const clang::FunctionDecl& function) {
     return function.getQualifiedNameAsString() + " " + function.getType().getAsString();
@@ -327,13 +458,16 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
   Recorder recorder_;
   clang::ASTContext& context_;
+  std::vector<const clang::FunctionDecl*> inside_;  ///< Those that the visitor is in, the innermost last.
+  std::set<std::string> declared_;                  ///< Names of the source's functions.
+  std::vector<std::pair<std::string, SourceLocation>> absent_;
   /// Of the host functions so far, and what they capture.
   std::map<unsigned, std::pair<SourceRange, std::string>> lambdas_;
 };
 
 class Watcher : public clang::ASTConsumer {
  public:
-  Watcher(Recorder recorder, clang::Preprocessor& preprocessor) : recorder_(recorder) {
+  Watcher(Recorder recorder, clang::Preprocessor& preprocessor) : recorder_(recorder), preprocessor_(preprocessor) {
     preprocessor.addPPCallbacks(std::make_unique<Directives>(recorder, macros_));
   }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
@@ -345,21 +479,40 @@ class Watcher : public clang::ASTConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     Declarations declarations(recorder_, context);
     for (clang::Decl* decl : written_) declarations.TraverseDecl(decl);
+    declarations.end();
+    read_reserved(context);
     for (auto* macro : macros_)
       if (is_known(context, *macro)) recorder_.add("macro", macro->getName().str(), recorder_.begin());
   }
 
  private:
-  /// True if a header declares the name at file scope, or the compiler knows it. A patch is compared with every name
-  /// that its unit reads.
-  bool is_known(clang::ASTContext& context, const clang::IdentifierInfo& macro) const {
-    if (macro.getBuiltinID() != 0) return true;
-    for (auto* decl : context.getTranslationUnitDecl()->lookup(&macro))
+  /// Words like those of intrinsics (written_text.h), which the tokens alone do not tell from a compiler's own macros.
+  void read_reserved(clang::ASTContext& context) {
+    std::set<std::string> seen;
+    for (auto& token : source_tokens(std::string_view(recorder_.source()))) {
+      if (token.kind != SourceToken::Kind::Identifier || !is_like_an_intrinsic(token.text) ||
+          is_device_word(token.text) || token.text.starts_with("__has_") || !seen.insert(token.text).second)
+        continue;
+      clang::IdentifierInfo* name = preprocessor_.getIdentifierInfo(token.text);
+      if (name->hasMacroDefinition() || token.text.starts_with("__nvvm_")) continue;  // Judged where it is expanded.
+      if (!is_of_a_header(context, *name))
+        recorder_.add("reserved", token.text, recorder_.at(token.offset), "no header declares it for device code");
+    }
+  }
+  bool is_of_a_header(clang::ASTContext& context, const clang::IdentifierInfo& name) const {
+    for (auto* decl : context.getTranslationUnitDecl()->lookup(&name))
       if (!recorder_.in_source(decl->getLocation())) return true;
     return false;
   }
 
+  /// True if a header declares the name at file scope, or the compiler knows it. A patch is compared with every name
+  /// that its unit reads.
+  bool is_known(clang::ASTContext& context, const clang::IdentifierInfo& macro) const {
+    return macro.getBuiltinID() != 0 || is_of_a_header(context, macro);
+  }
+
   Recorder recorder_;
+  clang::Preprocessor& preprocessor_;
   std::vector<clang::Decl*> written_;
   std::vector<const clang::IdentifierInfo*> macros_;  ///< Those that the source defines.
 };
@@ -373,7 +526,7 @@ std::unique_ptr<clang::ASTConsumer> watch_admission(clang::CompilerInstance& com
 
 std::string first_refusal(const std::vector<AdmissionFinding>& findings, const std::set<std::string>& own) {
   for (auto& finding : findings)
-    if (!own.contains(finding.identity())) return refusal_text(finding.rule, finding.text, finding.place);
+    if (!own.contains(finding.identity())) return refusal_text(finding.rule, finding.text, finding.place, finding.why);
   return {};
 }
 

@@ -28,7 +28,7 @@
 #include "core/compiler/nvjitlink.h"
 #include "core/compiler/ptx.h"
 #include "core/compiler/recipe_passes.h"
-#include "core/compiler/written_text.h"
+#include "core/compiler/written/written_text.h"
 #include "core/model/kernel_key.h"
 #include "core/toolchain/nvcc_command.h"
 #include "sandbox/compile/admission.h"

@@ -10,7 +10,9 @@
 #include <set>
 
 #include "core/base/processor_time.h"
+#include "core/model/kernel/declared_number.h"
 #include "core/model/kernel_key.h"
+#include "core/model/launch/limits.h"
 #include "core/model/launch_values.h"
 #include "sandbox/evaluate/passed_twice.h"
 
@@ -124,6 +126,37 @@ legality::Names names_of(const Mep& mep) {
   return names;
 }
 
+/// What the kernel's parameters and their members are declared as, by the model's variables; without those of a union
+/// of which that differs.
+std::map<std::string, DeclaredNumber> declared_numbers(const Mep& mep,
+                                                       const std::vector<KernelModel::Member>& members) {
+  std::map<std::string, DeclaredNumber> declared;
+  for (size_t p = 0; p < mep.parameters.size(); ++p)
+    if (auto number = DeclaredNumber::of(mep.parameters[p].scalar)) declared.emplace(argument(p), *number);
+  std::set<std::string> different;
+  for (auto& member : members)
+    if (auto number = DeclaredNumber::of(member.type))
+      if (!(declared.emplace(member.variable(), *number).first->second == *number)) different.insert(member.variable());
+  for (auto& name : different) declared.erase(name);
+  return declared;
+}
+
+/// Why, with an example's numbers as C has them.
+std::string explanation(const legality::Answer& answer, const legality::Names& names,
+                        const std::map<std::string, DeclaredNumber>& declared) {
+  std::string why = answer.why;
+  for (auto& [variable, value] : answer.example) {
+    auto number = declared.find(variable);
+    auto name = names.find(variable);
+    if (value >= 0 || number == declared.end() || !number->second.is_unsigned || name == names.end()) continue;
+    const std::string before = name->second + " = ", read = before + std::to_string(value);
+    const uint64_t bits = static_cast<uint64_t>(value) & (~uint64_t(0) >> (64 - number->second.bits));
+    const size_t at = why.find(read);
+    if (at != why.npos && (at == 0 || why[at - 1] == ' ')) why.replace(at, read.size(), before + std::to_string(bits));
+  }
+  return why;
+}
+
 /// A launch's dynamic shared memory has the bytes that the application asks for.
 bool is_as_recorded(const Expression& shared) { return shared == CandidateLaunch::as_recorded("").shared; }
 
@@ -199,6 +232,8 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
         if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
         if (!launch.shape.grid[axis]) launch.shape.grid[axis] = unknown_grid(axis);
       }
+      if (site.shared_range.begin < site.shared_range.end)
+        launch.shared = site.shared ? over_parameters(*site.shared, mep, site, block) : std::nullopt;
       auto known = [&](auto& other) { return other.asks_the_same(launch); };
       if (fits && std::ranges::none_of(launches_, known)) launches_.push_back(std::move(launch));
     }
@@ -206,6 +241,8 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
   for (auto& block : recorded) {
     Launch launch{{block, {}}, "the recorded launch", one_memory(mep, nullptr)};
     for (int axis = 0; axis < 3; ++axis) launch.shape.grid[axis] = unknown_grid(axis);
+    if (std::ranges::any_of(mep.instances, [](auto& one) { return one.geometry.shared_bytes > 0; }))
+      launch.shared.reset();
     launches_.push_back(std::move(launch));
   }
 }
@@ -222,6 +259,11 @@ legality::Names SizeComparison::names() {
   return with_members(names_, members_);
 }
 
+std::optional<Expression> SizeComparison::declared(const Expression& premise) {
+  std::lock_guard lock(mutex_);
+  return over_declared(premise, declared_numbers(mep_, members_));
+}
+
 Bindings SizeComparison::recorded(const MepInstance& instance) {
   Bindings values;
   for (size_t p = 0; p < mep_.parameters.size(); ++p)
@@ -232,7 +274,41 @@ Bindings SizeComparison::recorded(const MepInstance& instance) {
   for (auto& member : members_)
     if (auto value = mep_.integer_member(instance, member.parameter, member.offset, member.type))
       values[member.variable()] = *value;
+  // As models read them.
+  for (auto& [name, number] : declared_numbers(mep_, members_))
+    if (auto value = values.find(name); value != values.end()) value->second = number.as_signed(value->second);
   return values;
+}
+
+std::optional<Expression> SizeComparison::has_room(const KernelModel& original, const KernelModel& candidate,
+                                                   const Launch& launch, legality::Answer& answer) const {
+  using Op = Expression::Op;
+  constexpr int64_t kAlignment = 16;
+  auto bytes_of = [](const KernelModel& model) {
+    int64_t bytes = 0;
+    for (auto& object : model.objects)
+      if (object.kind == KernelModel::Object::Kind::Shared && object.bytes)
+        bytes += (static_cast<int64_t>(*object.bytes) + kAlignment - 1) / kAlignment * kAlignment;
+    return bytes;
+  };
+  const int64_t before = bytes_of(original), after = bytes_of(candidate);
+  if (after <= before || (launch.shared && launch.shared->evaluate({}).ok())) return std::nullopt;
+  const std::string its = "its " + std::to_string(after) + " bytes of shared memory";
+  auto is_parameter = [](auto& name) { return name.starts_with("arg.a") && name.find('.', 5) == name.npos; };
+  if (!launch.shared || !std::ranges::all_of(launch.shared->variables(), is_parameter)) {
+    answer = {Kind::NotKnown,
+              {},
+              "whether " + its + " fit beside the dynamic ones of " + launch.place + " is not known",
+              0,
+              {}};
+    return std::nullopt;
+  }
+  // The application may have asked for more than a block has otherwise: what ran was enough.
+  int64_t most = kOrdinarySharedBytes;
+  for (auto& instance : mep_.instances)
+    most = std::max(most, static_cast<int64_t>(instance.geometry.shared_bytes) + after);
+  answer.why = answer.kind == Kind::Proven ? "there is no room for " + its : answer.why;
+  return Expression::binary(Op::LessEqual, *launch.shared, Expression::constant(most - after));
 }
 
 legality::Answer SizeComparison::compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds) {
@@ -281,6 +357,11 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   auto answer = launched_otherwise && candidate.source == source_
                     ? legality::compare_launches(before, after, names_, bounds)
                     : legality::compare_memory(before, after, names_, bounds);
+  if (answer.kind == Kind::Proven || answer.kind == Kind::UnderPremise)
+    if (auto room = has_room(**original, **changed, launch, answer)) {
+      answer.premise = answer.premise ? Expression::binary(Expression::Op::And, *answer.premise, *room) : *room;
+      answer.kind = Kind::UnderPremise, answer.same_values = false;
+    }
   // A proof for different memory says nothing of a launch that gives one memory twice.
   for (auto& assumption : answer.assumptions)
     for (auto& [p, q] : launch.one_memory)
@@ -299,8 +380,9 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
     return !holds.ok() || *holds != 0;
   };
   if (answer.kind == Kind::UnderPremise && !mep_.instances.empty() && std::ranges::none_of(mep_.instances, may_hold))
-    answer.kind = Kind::Refuted,
-    answer.why = "its condition " + answer.premise->text(names()) + " holds for no recorded launch: " + answer.why;
+    answer.kind = Kind::Refuted, answer.why = "its condition " +
+                                              declared(*answer.premise).value_or(*answer.premise).text(names()) +
+                                              " holds for no recorded launch: " + answer.why;
   if (answer.kind == Kind::Refuted) answer.premise.reset();
   if (answer.kind != Kind::Refuted || !supposed) return answer;
   answer.why = "how many blocks " + launch.place + " has is not known, and for some numbers " + answer.why;
@@ -435,6 +517,11 @@ void SizeComparison::abandon() {
 
 Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation, const Recipe& recipe) {
   auto& verdict = std::get<Verdict>(evaluation);
+  const legality::Names shown = names();
+  {
+    std::lock_guard lock(mutex_);
+    known.why = explanation(known, shown, declared_numbers(mep_, members_));
+  }
   OtherSizes sizes;
   using Known = OtherSizes::Known;
   sizes.known = known.kind == Kind::Proven         ? Known::Proven
@@ -446,7 +533,13 @@ Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation, c
     verdict.detail = "at sizes that were not recorded: " + known.why;
     verdict.timings.clear();
   }
-  const legality::Names shown = names();
+  if (known.premise) {
+    known.premise = declared(*known.premise);
+    if (!known.premise) {
+      sizes.known = Known::Not, known.same_values = false, known.assumptions.clear();
+      known.why = "its premise is about a number whose type is not known: " + known.why;
+    }
+  }
   for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, shown));
   if (known.premise) sizes.premise = spelled(*known.premise, shown);
   sizes.why = std::move(known.why);

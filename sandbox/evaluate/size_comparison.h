@@ -54,18 +54,27 @@ class SizeComparison {
     std::string place;  ///< "the launch at line 41"; for people.
     /// Pairs of pointer arguments that have been given one address, by its text or as recorded.
     std::set<std::pair<size_t, size_t>> one_memory = {};
+    /// Bytes of dynamic shared memory, over the kernel's parameters; nullopt: they are not known.
+    std::optional<Expression> shared = Expression::constant(0);
     /// Whatever is known of a candidate at one is known of it at the other.
     bool asks_the_same(const Launch& other) const {
-      return shape.block == other.shape.block && shape.grid == other.shape.grid && one_memory == other.one_memory;
+      return shape.block == other.shape.block && shape.grid == other.shape.grid && one_memory == other.one_memory &&
+             shared == other.shared;
     }
   };
 
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
   KernelModels::Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
+  /// That a block's shared memory suffices for what the candidate has more of than the original; nullopt: it does at
+  /// all sizes, or `answer` is that this is not known.
+  std::optional<Expression> has_room(const KernelModel& original, const KernelModel& candidate, const Launch& launch,
+                                     legality::Answer& answer) const;
   legality::Names names();  ///< With those of members.
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);
+  /// The premise over what C makes of the parameters; nullopt: the type of one is not known.
+  std::optional<Expression> declared(const Expression& premise);
   /// EXPECTS: `evaluation` is a verdict that is right so far.
   Evaluation with(legality::Answer known, Evaluation evaluation, const Recipe& recipe);
   legality::Answer compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds);

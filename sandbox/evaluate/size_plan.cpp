@@ -7,6 +7,7 @@
 
 #include "core/base/bytes.h"
 #include "core/model/element_layout.h"
+#include "core/model/kernel/declared_number.h"
 #include "core/model/launch/limits.h"
 #include "core/model/launch_values.h"
 #include "sandbox/evaluate/passed_twice.h"
@@ -217,7 +218,8 @@ class Planner {
       if (!recorded) continue;
       const int64_t value =
           follows == launch.arguments.end() ? *recorded : evaluated(follows->second, variables).value_or(*recorded);
-      arguments["arg.a" + std::to_string(p)] = arguments[mep_.parameters[p].name] = value;
+      arguments[mep_.parameters[p].name] = value;
+      arguments["arg.a" + std::to_string(p)] = as_models_read(mep_.parameters[p].scalar, value);
       if (value != *recorded && !fits(value, mep_.parameters[p], instance.parameters[p].size)) return std::nullopt;
       if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
     }

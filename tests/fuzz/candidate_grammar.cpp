@@ -144,7 +144,8 @@ class Grammar {
       case 8: made = "(" + type() + ")(" + expression() + ")"; break;
       case 9:
         made = pick({"__LINE__", "__func__", "__COUNTER__", "({ 1; })", "new int", "this", "R\"(x)\"", "R\"x(\n)x\"",
-                     "__builtin_trap()", "threadIdx.x"});
+                     "__builtin_trap()", "threadIdx.x", "system(\"x\")", "sizeof(__PRETTY_FUNCTION__)",
+                     "(true ? 0 : widen(1))", "__GXX_ABI_VERSION", "__unheard_of(1)", "requires { scaled(1); }"});
         break;
       default: made = "1";
     }

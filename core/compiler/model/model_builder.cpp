@@ -12,13 +12,17 @@
 
 #include "core/compiler/model/conditions.h"
 #include "core/compiler/model/data_reader.h"
+#include "core/compiler/model/effects/exchange_order.h"
+#include "core/compiler/model/effects/fence_order.h"
+#include "core/compiler/model/effects/print_texts.h"
 #include "core/compiler/model/model_preparation.h"
-#include "core/compiler/model/number_width.h"
+#include "core/compiler/model/numbers/number_width.h"
 #include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/position.h"
 #include "core/compiler/model/source_line.h"
 #include "core/compiler/model/value_reader.h"
 #include "core/compiler/model/whole_code.h"
+#include "core/compiler/model/written_facts.h"
 #include "core/model/launch/limits.h"
 
 namespace kernelift {
@@ -33,6 +37,11 @@ llvm::Value* mask_of(const llvm::CallBase& call) {
   if (call.arg_empty()) return nullptr;
   const bool mask_is_last = call.getCalledFunction()->getName().starts_with("llvm.nvvm.redux");
   return call.getArgOperand(mask_is_last ? call.arg_size() - 1 : 0);
+}
+
+/// Textures and surfaces, which are known by a number: no object of the model.
+bool is_of_texture(llvm::StringRef name) {
+  return name.contains(".tex.") || name.contains(".tld4.") || name.contains(".suld.") || name.contains(".sust.");
 }
 
 /// KernelModel::Barrier::apart of the mask that a warp's barrier is given: all lanes, or `bits << (threadIdx.x & m)`.
@@ -56,8 +65,8 @@ std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
 
 class Walk {
  public:
-  Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, const llvm::DominatorTree& dominators,
-       ValueReader& values, KernelModel& model)
+  Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, const llvm::LoopInfo& loops,
+       const llvm::DominatorTree& dominators, ValueReader& values, KernelModel& model)
       : layout_(kernel.getParent()->getDataLayout()), values_(values), model_(model) {
     for (auto& block : kernel)
       for (auto& instruction : block) visit(instruction);
@@ -72,6 +81,9 @@ class Walk {
     read_data(kernel, values_, model_);
     read_narrow_numbers(kernel, evolution, dominators, values_, model_);
     changed_ = values_.settle_terms();
+    model_.unmodelled.merge(print_texts(kernel, values_, model_));
+    note_fences(kernel, written);
+    note_exchange_order(made_by_, exchanges_, loops, model_);
   }
   /// ValueReader::settle_terms().
   const std::set<size_t>& changed() const { return changed_; }
@@ -101,20 +113,23 @@ class Walk {
     if (!callee) return gap(call, "a call through a pointer");
     if (auto* memory = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) return visit_memory(*memory);
     llvm::StringRef name = callee->getName();
-    if ((call.doesNotReturn() || callee->doesNotReturn()) && name != kThreadEnds) add_end(call, name.str());
+    if (ends_the_launch(call) && name != kThreadEnds) add_end(call, name.str());
     if (name.starts_with("llvm.nvvm.barrier.cta.")) {
       if (name.contains(".count")) return gap(call, "a barrier for some of a block's threads");
       if (!llvm::isa<llvm::ConstantInt>(call.getArgOperand(0))) return gap(call, "a barrier with a number that varies");
-      add_barrier(call, /*of_warp=*/false);
-    } else if (name.starts_with("llvm.nvvm.bar.warp") || name.starts_with("llvm.nvvm.shfl.sync") ||
-               name.starts_with("llvm.nvvm.vote") || name.starts_with("llvm.nvvm.match") ||
-               name.starts_with("llvm.nvvm.redux")) {
-      add_barrier(call, /*of_warp=*/true);
+      add_barrier(call, /*of_warp=*/false, /*orders_memory=*/true);
+    } else if (name.starts_with("llvm.nvvm.bar.warp")) {
+      add_barrier(call, /*of_warp=*/true, /*orders_memory=*/true);
+    } else if (name.starts_with("llvm.nvvm.shfl.sync") || name.starts_with("llvm.nvvm.vote") ||
+               name.starts_with("llvm.nvvm.match") || name.starts_with("llvm.nvvm.redux")) {
+      add_barrier(call, /*of_warp=*/true, /*orders_memory=*/false);
     } else if (callee->isIntrinsic() && name.contains("atomic")) {
       touch(Access::Kind::Atomic, call, call.getArgOperand(0), size(call.getType()));
     } else if (callee->isIntrinsic() && (name.contains("ldg") || name.contains("ldu"))) {
       touch(Access::Kind::Load, call, call.getArgOperand(0), size(call.getType()));
       read_only_.push_back(model_.accesses.size() - 1);
+    } else if (callee->isIntrinsic() && is_of_texture(name)) {
+      gap(call, "a call of " + name.str());
     } else if (callee->isIntrinsic()) {
       // Reads of registers, shuffles and votes, fences, mathematics, and marks for the optimiser touch no memory.
       const bool touches = !call.doesNotAccessMemory() && !call.onlyAccessesInaccessibleMemory() &&
@@ -125,16 +140,19 @@ class Walk {
       for (auto& argument : call.args())
         if (argument->getType()->isPointerTy() && !llvm::isa<llvm::AllocaInst>(argument->stripPointerCasts()))
           return gap(call, "a call of " + name.str());
-    } else if (name != "vprintf" && name != "__assertfail" && !name.starts_with(kUnsetValue)) {
+    } else if (is_print(*callee)) {
+      model_.exchanges.push_back({line_of(call), "a print"});
+    } else if (name != "__assertfail" && !name.starts_with(kUnsetValue)) {
       gap(call, "a call of " + name.str());
     }
   }
 
-  void add_barrier(llvm::CallBase& call, bool of_warp) {
+  void add_barrier(llvm::CallBase& call, bool of_warp, bool orders_memory) {
     const auto apart = of_warp ? lanes_apart(call) : 0;
     auto* mask = of_warp && !apart ? mask_of(call) : nullptr;
     if (mask) masks_.push_back({model_.barriers.size(), {mask, call.getParent()}});
-    model_.barriers.push_back({of_warp, apart, "", line_of(call), values_.reached(call.getParent()),
+    if (!orders_memory) exchanges_[&call] = model_.barriers.size();
+    model_.barriers.push_back({of_warp, orders_memory, apart, "", line_of(call), values_.reached(call.getParent()),
                                values_.counters(call.getParent()), values_.time(call)});
   }
 
@@ -166,8 +184,25 @@ class Walk {
                                values_.reached(instruction.getParent()), values_.counters(instruction.getParent()),
                                values_.time(instruction), alignment(instruction, pointer), operation(instruction),
                                reach_of(pointer, layout_)});
+    made_by_[&instruction].push_back(model_.accesses.size() - 1);
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
       stored_.push_back({model_.accesses.size() - 1, {store->getValueOperand(), store->getParent()}});
+  }
+
+  /// Which of the objects that all threads see, and some write, no fence orders.
+  void note_fences(const llvm::Function& kernel, const std::set<size_t>& written) {
+    auto touched = [&](const llvm::Instruction& instruction) {
+      std::set<std::string> names;
+      auto made = made_by_.find(&instruction);
+      if (made == made_by_.end()) return names;
+      for (size_t access : made->second) {
+        const size_t object = model_.accesses[access].object;
+        auto& one = model_.objects[object];
+        if (written.contains(object) && one.kind != KernelModel::Object::Kind::Local) names.insert(one.name);
+      }
+      return names;
+    };
+    for (auto& pair : unfenced(kernel, touched)) model_.unmodelled.insert(KernelModel::kUnfenced + pair);
   }
 
   /// KernelModel::Access::operation.
@@ -207,6 +242,8 @@ class Walk {
   KernelModel& model_;
   using Used = std::pair<llvm::Value*, llvm::BasicBlock*>;  ///< A value where it is used.
   std::vector<std::pair<size_t, Used>> stored_, masks_;     ///< By access, and by barrier.
+  AccessesOf made_by_;
+  BarriersOf exchanges_;           ///< Those that order no memory.
   std::vector<size_t> read_only_;  ///< Accesses that go through a cache which knows of no stores.
   std::set<size_t> changed_;
 };
@@ -282,12 +319,12 @@ Result<KernelModel> build_kernel_model(llvm::Module& module, const std::string& 
           {*prepared.written.not_contracted, "arithmetic that is not contracted, beside some that is"});
     if (has_other_cycles) model.gaps.push_back({0, "a loop that is entered in several places"});
     ValueReader values(*function, evolution, loops, dominators, postdominators, model, changed);
-    const Walk walk(*function, evolution, dominators, values, model);
+    const Walk walk(*function, evolution, loops, dominators, values, model);
     if (walk.changed().empty()) break;
     changed.insert(walk.changed().begin(), walk.changed().end());
   }
   model.widths = widths_of(*function, model.members);
-  model.unmodelled = prepared.written.unmodelled;
+  model.unmodelled.insert(prepared.written.unmodelled.begin(), prepared.written.unmodelled.end());
   if (block && block->count() > std::min(kMostThreads, prepared.written.most_threads.value_or(kMostThreads)))
     model.gaps.push_back({0, "a launch of more threads than a block may have here"});
   if (prepared.overruns.empty()) model.whole_code = whole_code(*function, block);

@@ -28,6 +28,7 @@
 #include <llvm/Transforms/Utils/LoopUtils.h>
 #include <llvm/Transforms/Utils/UnrollLoop.h>
 
+#include "core/compiler/model/numbers/kept_values.h"
 #include "core/compiler/model/source_line.h"
 
 namespace kernelift {
@@ -386,39 +387,6 @@ void note_overruns(llvm::Function& kernel, std::vector<unsigned>& lines) {
   }
 }
 
-/// It multiplies a value in memory by a constant, again: a hash.
-bool is_hash(const llvm::Instruction& product) {
-  constexpr int kDeepest = 8;
-  bool loads = false, multiplies = false;
-  auto walk = [&](auto& self, const llvm::Value* value, int depth) -> void {
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (!instruction || depth > kDeepest) return;
-    loads |= llvm::isa<llvm::LoadInst>(instruction);
-    multiplies |= instruction != &product && instruction->getOpcode() == llvm::Instruction::Mul &&
-                  !instruction->hasNoSignedWrap() && llvm::isa<llvm::ConstantInt>(instruction->getOperand(1));
-    if (!llvm::isa<llvm::PHINode, llvm::LoadInst, llvm::CallBase>(instruction))
-      for (auto& operand : instruction->operands()) self(self, operand, depth + 1);
-  };
-  walk(walk, &product, 0);
-  return loads && multiplies;
-}
-
-/// Products that are meant to wrap around, as those that spread bits (a hash): their values are no sums of what they
-/// are made of. Scalar evolution looks through everything else.
-void keep_wrapping_products(llvm::Function& kernel) {
-  constexpr int64_t kLeast = 1 << 15;
-  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
-    if (instruction.getOpcode() != llvm::Instruction::Mul || instruction.hasNoSignedWrap() ||
-        !instruction.getType()->isIntegerTy(32))
-      continue;
-    auto* factor = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
-    if (!factor || (std::abs(factor->getSExtValue()) < kLeast && !is_hash(instruction))) continue;
-    auto* kept = new llvm::FreezeInst(&instruction, "", std::next(instruction.getIterator()));
-    kept->setDebugLoc(instruction.getDebugLoc());
-    instruction.replaceUsesWithIf(kept, [&](llvm::Use& use) { return use.getUser() != kept; });
-  }
-}
-
 /// A number that is known not to be negative is the same extended either way. Scalar evolution forgets what is known.
 void extend_by_sign(llvm::Function& kernel) {
   for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
@@ -496,7 +464,7 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
     unrolled = true;
   if (unrolled) simplify();
   extend_by_sign(kernel);
-  keep_wrapping_products(kernel);
+  keep_values(kernel);
   return done;
 }
 

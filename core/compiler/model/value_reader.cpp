@@ -1,5 +1,5 @@
-// See value_reader.h. Integers are read as if they never overflowed: sign and zero extensions, and truncations to 32
-// bits and more, are left out.
+// See value_reader.h. Integers are read as if they never overflowed: sign and zero extensions are left out, and so are
+// truncations to 32 bits and more where number_width.h asks whether the number fits.
 #include "core/compiler/model/value_reader.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
@@ -14,6 +14,8 @@
 #include <algorithm>
 
 #include "core/compiler/model/conditions.h"
+#include "core/compiler/model/numbers/kept_values.h"
+#include "core/compiler/model/numbers/low_bits.h"
 #include "core/compiler/model/position.h"
 #include "core/compiler/model/source_line.h"
 
@@ -26,7 +28,6 @@ using Object = KernelModel::Object;
 constexpr int kDeepestValue = 100;  ///< Nesting of values.
 constexpr unsigned kSharedSpace = 3;
 constexpr const char* kDynamicShared = "extern __shared__";
-constexpr unsigned kLeastIndexBits = 32;  ///< Narrower numbers wrap around in ordinary kernels.
 
 /// A static variable that this function alone uses. In a template it is one of each instance, with a name that begins
 /// with that of the instance.
@@ -43,14 +44,6 @@ bool is_own(const llvm::GlobalVariable& variable, const llvm::Function& kernel) 
     if (!instruction) users.append(user->user_begin(), user->user_end());
   }
   return true;
-}
-
-/// The signed number that the value's lowest bits are.
-Expression low_bits(Expression value, unsigned bits) {
-  const int64_t size = int64_t(1) << bits;
-  Expression low = Expression::binary(Op::BitAnd, std::move(value), number(size - 1));
-  Expression negative = Expression::binary(Op::GreaterEqual, low, number(size / 2));
-  return Expression::conditional(std::move(negative), low - number(size), low);
 }
 
 const llvm::SCEV* operand_of(const llvm::SCEV* cast) { return llvm::cast<llvm::SCEVCastExpr>(cast)->getOperand(); }
@@ -251,6 +244,7 @@ Expression ValueReader::as_unsigned(const llvm::SCEV* scev, const llvm::Loop* sc
     if (auto* low = llvm::dyn_cast<llvm::SCEVTruncateExpr>(scev)) value = integer(low->getOperand(), scope);
     return Expression::binary(Op::BitAnd, std::move(value), number((int64_t(1) << bits) - 1));
   }
+  if (auto low = unsigned_of_low_bits(value, bits)) return *low;
   if (evolution_.isKnownNonNegative(scev) || is_not_negative(value)) return value;
   if (bits > 32) return unknown_term("an unsigned number of 64 bits that may be negative as a signed one", 0);
   Expression negative = Expression::binary(Op::Less, value, number(0));
@@ -275,6 +269,8 @@ Expression ValueReader::once(Known& known, const void* value, const llvm::Loop* 
 
 Expression ValueReader::integer(llvm::Value* value, const llvm::Loop* scope) {
   if (value->getType()->isIntegerTy(1)) return condition(value, scope);
+  if (auto* kept = llvm::dyn_cast<llvm::Instruction>(value); kept && is_kept(*kept))
+    return once(integers_, value, scope, [&] { return kept_value(*kept, scope); });
   if (!evolution_.isSCEVable(value->getType()) || value->getType()->isPointerTy())
     return once(integers_, value, scope, [&] { return term(value, scope); });
   return integer(evolution_.getSCEVAtScope(evolution_.getSCEV(value), scope), scope);
@@ -316,7 +312,7 @@ Expression ValueReader::unwrapped_integer(const llvm::SCEV* scev, const llvm::Lo
       return number(value.getSExtValue());
     }
     case llvm::scZeroExtend: return as_unsigned(operand_of(scev), scope);
-    case llvm::scTruncate:
+    case llvm::scTruncate: return truncated(scev, scope);
     case llvm::scSignExtend:
     case llvm::scPtrToInt: return integer(operand_of(scev), scope);
     case llvm::scAddExpr: return fold(Op::Add);
@@ -403,9 +399,8 @@ Expression ValueReader::own_value(llvm::Value* value, const llvm::Loop* scope) {
       if (constant) return Expression::binary(Op::BitAnd, operand(0), number(by));
       break;
     case llvm::Instruction::Freeze: {
-      // A product that is kept as it is (model_preparation.cpp).
       auto* kept = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(0));
-      return kept && kept->getOpcode() == llvm::Instruction::Mul ? term(kept, scope) : operand(0);
+      return kept && is_kept(*kept) ? kept_value(*kept, scope) : operand(0);
     }
     case llvm::Instruction::PHI:
       if (auto merged = merged_value(llvm::cast<llvm::PHINode>(*instruction), scope)) return *merged;

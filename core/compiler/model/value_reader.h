@@ -88,6 +88,8 @@ class ValueReader {
   Expression as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope);
   bool is_not_negative(const Expression& value);
   Expression own_value(llvm::Value* value, const llvm::Loop* scope);
+  Expression kept_value(llvm::Instruction& kept, const llvm::Loop* scope);
+  Expression truncated(const llvm::SCEV* cut, const llvm::Loop* scope);
   Expression condition(llvm::Value* value, const llvm::Loop* scope);
   Expression compute_condition(llvm::Value* value, const llvm::Loop* scope);
   std::optional<Expression> merged_value(llvm::PHINode& phi, const llvm::Loop* scope);

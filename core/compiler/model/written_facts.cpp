@@ -12,6 +12,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "core/base/hash.h"
+#include "core/compiler/model/effects/fence_order.h"
 #include "core/compiler/model/parameter_members.h"
 #include "core/compiler/model/source_line.h"
 #include "core/model/kernel/kernel_model.h"
@@ -48,12 +49,10 @@ void add_call(const llvm::CallBase& call, const llvm::Function& callee, std::set
   const llvm::StringRef name = callee.getName();
   const std::string spelled = llvm::demangle(name.str()), plain = spelled.substr(0, spelled.find('('));
   if (plain.starts_with("atomic") && plain.ends_with("_block")) found.insert(plain);
-  if (call.doesNotReturn() || callee.doesNotReturn() || name == "llvm.nvvm.exit") found.insert(plain);
+  if (ends_the_launch(call) || name == "llvm.nvvm.exit") found.insert(plain);
   if (name.contains("barrier") && callee.isIntrinsic() && !is_block_barrier(name, call))
     found.insert(with_operands(name, call));
   if (callee.isIntrinsic() && name.contains("cluster")) found.insert(name.str());
-  if (callee.isIntrinsic() && (name.contains("membar") || name.contains("fence")))
-    found.insert(KernelModel::kFence + name.str());
   for (auto& argument : callee.args())
     if (!callee.isDeclaration() && argument.hasNoAliasAttr())
       found.insert("__restrict__ of " + plain + "'s argument " + std::to_string(argument.getArgNo() + 1));
@@ -97,6 +96,11 @@ void add_initial_values(const llvm::Value* value, std::set<std::string>& found, 
 
 }  // namespace
 
+bool ends_the_launch(const llvm::CallBase& call) {
+  auto* callee = call.getCalledFunction();
+  return callee && (call.doesNotReturn() || callee->doesNotReturn() || callee->getName() == "__assertfail");
+}
+
 WrittenFacts written_facts(const llvm::Function& kernel) {
   WrittenFacts facts;
   if (auto bounds = kernel.getFnAttribute("nvvm.maxntid"); bounds.isValid()) {
@@ -113,7 +117,7 @@ WrittenFacts written_facts(const llvm::Function& kernel) {
     open.pop_back();
     for (auto& instruction : llvm::instructions(function)) {
       if (is_promise(instruction)) facts.promises.push_back(line_of(instruction));
-      if (llvm::isa<llvm::FenceInst>(instruction)) facts.unmodelled.insert(std::string(KernelModel::kFence) + "fence");
+      if (auto fence = fence_kind(instruction)) facts.unmodelled.insert(KernelModel::kFence + *fence);
       add_arithmetic(instruction, facts), add_volatile(instruction, facts.unmodelled);
       for (auto& operand : instruction.operands()) add_initial_values(operand, facts.unmodelled);
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);

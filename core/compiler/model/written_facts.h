@@ -6,8 +6,9 @@
 #include <vector>
 
 namespace llvm {
+class CallBase;
 class Function;
-}
+}  // namespace llvm
 
 namespace kernelift {
 
@@ -19,6 +20,9 @@ struct WrittenFacts {
   std::optional<unsigned> contracted, not_contracted;  ///< Lines of sums and products that may be, and may not be.
   std::optional<uint64_t> most_threads;                ///< Of a block, by its launch bounds.
 };
+
+/// A trap, a failed assertion, or the thread's own end.
+bool ends_the_launch(const llvm::CallBase& call);
 
 /// EXPECTS: nothing was inlined.
 WrittenFacts written_facts(const llvm::Function& kernel);

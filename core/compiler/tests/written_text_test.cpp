@@ -1,9 +1,9 @@
 // Which texts a candidate may add, by its tokens alone: every spelling of what it may not, and the honest ones.
-#include "core/compiler/written_text.h"
+#include "core/compiler/written/written_text.h"
 
 #include <gtest/gtest.h>
 
-#include "core/compiler/source_tokens.h"
+#include "core/compiler/written/source_tokens.h"
 
 namespace kernelift {
 namespace {
@@ -76,7 +76,6 @@ TEST(WrittenText, RefusesPragmasThatOnlyBeginLikeThose) {
                            "#pragma\n",
                            "_Pragma(\"pack(1)\")\n",
                            "_Pragma(\"unroll\" \"x\")\n",
-                           "#define P(x) _Pragma(#x)\n",
                            "_Pragma(R\"(unroll)\")\n",
                            "__pragma(pack(1))\n",
                            "_Prag\\\nma(\"pack(1)\")\n",
@@ -97,7 +96,7 @@ TEST(WrittenText, NoSpellingHidesADirectiveThatReadsAFile) {
         "#if 0\n#em\\\nbed \"x\"\n#endif\n", "# /* */ embed WHERE\n", "#embed __FILE__ limit(1)\n"})
     EXPECT_EQ(rule_of(text), "embed") << text;
   for (const char* text : {"#if __has_include(\"x\")\n#endif\n", "#if __has_em\\\nbed(\"x\")\n#endif\n",
-                           "#if defined(X) || __has_include_next(<x>)\n#endif\n", "#define HAS __has_include(\"x\")\n",
+                           "#if __has_include_next(\"x\")\n#endif\n", "#define HAS __has_include(\"x\")\n",
                            "int x = __has_embed(\"x\");\n"})
     EXPECT_EQ(rule_of(text), "probe") << text;
 }
@@ -143,6 +142,9 @@ TEST(WrittenText, RefusesMacrosUnderNamesThatMeanSomething) {
                            "__device__ int LATE;\n#define LATE 1\n",
                            "#define PASTE(a, b) a##b\n",
                            "#define PASTE(a, b) a %:%: b\n",
+                           "#define TEXT(x) #x\n",
+                           "#define TEXT(x) %: x\n",
+                           "#define P(x) _Pragma(#x)\n",
                            "#define if while\n",
                            "#define and or\n",
                            "#define SOMETHING 1\n",
@@ -182,6 +184,73 @@ TEST(WrittenText, RefusesConditionalsThatAreNotClosedOrDifferByCompiler) {
                            "#if 1\n#elif defined(__clang__)\n#endif\n", "#if 0\n#\\\nendif\n#endif\n"})
     EXPECT_EQ(rule_of(text), "conditional") << text;
   EXPECT_EQ(refusal("#if __CUDA_ARCH__ >= 800\n#endif\n"), "");
+}
+
+TEST(WrittenText, AConditionAsksOnlyWhatTheTextItselfDefines) {
+  for (const char* text :
+       {"#ifndef _GLIBCXX_VECTOR\n#endif\n", "#ifdef NDEBUG\n#endif\n", "#if defined(EOF) && B > 4\n#endif\n",
+        "#if 1\n#elifdef OTHER\n#endif\n", "#if B == CHAR_BIT\n#endif\n",
+        "#if defined(X) || __has_include(<x>)\n#endif\n", "#if 0\n#ifdef OTHER\n#endif\n#endif\n"})
+    EXPECT_EQ(rule_of(text), "conditional") << text;
+  for (const char* text : {"#define TILE 8\n#if TILE > 4\n#endif\n", "#if B > 4 and true\n#else\n#endif\n",
+                           "#ifdef SOMETHING\n#endif\n", "#if defined(__CUDA_ARCH__) && !defined(B)\n#endif\n"})
+    EXPECT_EQ(refusal(text), "") << text;
+}
+
+TEST(WrittenText, RefusesWhatAnotherCompilerPlaceOrBuildMakesAnotherValueOf) {
+  for (const char* word : {"__GXX_ABI_VERSION",
+                           "__PRETTY_FUNCTION__",
+                           "__func__",
+                           "__FUNCTION__",
+                           "__VERSION__",
+                           "__clang__",
+                           "__GNUC__",
+                           "__NVCC__",
+                           "__CUDACC_VER_MAJOR__",
+                           "__LINE__",
+                           "__FILE__",
+                           "__COUNTER__",
+                           "__TIME__",
+
+                           "__builtin_LINE()",
+                           "__builtin_COLUMN()",
+                           "__builtin_FILE()",
+                           "__builtin_FUNCTION()",
+                           "__builtin_execl(\"\")",
+                           "__builtin_source_location()",
+                           "__builtin_constant_p(1)",
+                           "__SSE2__",
+                           "_GLIBCXX_RELEASE",
+                           "CUDART_VERSION",
+                           "CUDA_VERSION",
+                           "std::source_location::current()",
+                           "typeid(int)",
+                           "linux",
+                           "__builtin_unheard_of()"})
+    for (const std::string& text :
+         {"const int v = sizeof(" + std::string(word) + ");\n", "#define V " + std::string(word) + "\n",
+          "#if 0\n" + std::string(word) + "\n#endif\n"})
+      EXPECT_EQ(rule_of(text), "value") << text;
+  EXPECT_EQ(rule_of("__global__ void g(float* x) { x[0] = __LI\\\nNE__; }\n"), "value");
+  EXPECT_EQ(rule_of("_Float16 h;\n"), "reserved");
+}
+
+TEST(WrittenText, AValueOfTheOwnTextStaysInItsStatement) {
+  const std::string own =
+      std::string(kOwn) + "__device__ void said(int line) {}\n__device__ void say() { said(__LINE__); }\n";
+  EXPECT_EQ(refusal("", own), "");
+  EXPECT_EQ(refusal("__device__ void again() { said(__LINE__); }\n", own), "");
+  EXPECT_EQ(refusal("__device__ int other() { return __LINE__; }\n", own).substr(0, 5), "value");
+  EXPECT_EQ(refusal("_Float16 b;\n", std::string(kOwn) + "_Float16 a;\n"), "");
+}
+
+TEST(WrittenText, AdmitsReservedWordsOfDeviceCode) {
+  for (const char* text :
+       {"__device__ float f(const float* __restrict__ x) { return __ldg(x) + __shfl_xor_sync(~0u, *x, 1); }\n",
+        "__global__ void g(float* x) { __stcs(x, __fmaf_rn(*x, 2, 1)); __syncthreads(); __builtin_expect(1, 1); }\n",
+        "__device__ __half2 h(__nv_bfloat16 x, __int128 y);\n", "#define SUM(...) sum(__VA_ARGS__)\n",
+        "struct __attribute__((__aligned__(16))) S { int x; };\n"})
+    EXPECT_EQ(refusal(text), "") << text;
 }
 
 TEST(WrittenText, RefusesSpellingsThatCompilersReadDifferently) {

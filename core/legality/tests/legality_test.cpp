@@ -442,6 +442,36 @@ TEST(CompareMemory, AnExchangeOrdersTheLanesThatWaitForEachOther) {
     EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
 }
 
+TEST(CompareMemory, WhatPrintsAsTheOriginalIsComparedUnderItsLaunch) {
+  auto text = [](const std::string& value) {
+    return kernel("if (i == 7 && x[i] > 0) printf(\"%d of %d: %f\\n\", i, n, x[i]); if (i < n) out[i] = " + value +
+                  ";");
+  };
+  auto with = [&](int block) {
+    return compare({text("2 * x[i]"), {128, 1, 1}, "ceil_div(arg.a2, 128)"},
+                   {text("x[i] + x[i]"), {uint32_t(block), 1, 1}, "ceil_div(arg.a2, " + std::to_string(block) + ")"});
+  };
+  EXPECT_EQ(with(128).kind, Kind::Proven) << with(128).why;
+  EXPECT_EQ(with(256).kind, Kind::NotKnown);
+}
+
+TEST(CompareMemory, SaysBetweenWhatAFenceIsMissing) {
+  auto text = [](const std::string& body) { return kernel("if (i >= n) return; " + body + " ((int*)x)[i] = 1;"); };
+  auto answer = compare({text("out[i] = 2; __threadfence();"), {128, 1, 1}, "ceil_div(arg.a2, 128)"},
+                        {text("__threadfence(); out[i] = 2;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"});
+  EXPECT_EQ(answer.kind, Kind::NotKnown);
+  EXPECT_EQ(answer.why, "the original's fences order out and x, and the candidate's do not");
+}
+
+/// It is no barrier of memory: only what went into it is known to have been read.
+TEST(CompareMemory, AnExchangeOrdersNothingButWhatItIsGivenBeforeWhatDependsOnIt) {
+  for (auto* exchange : {"s += __shfl_xor_sync(lanes, x[row], 1);", "__any_sync(lanes, row > 0);",
+                         "const bool r = __any_sync(lanes, s > 0); s = x[row];"})
+    EXPECT_NE(of_shared_row("~0u", exchange, 32).kind, Kind::Proven) << exchange;
+  const std::string loop = "float r = 0; for (int k = 0; k < n; ++k) { r += __shfl_xor_sync(lanes, r, 1); ";
+  EXPECT_NE(of_shared_row("~0u", loop + "r += s; } s = r;", 32).kind, Kind::Proven) << "given after it";
+}
+
 TEST(CompareMemory, AnExchangeOfOtherLanesOrdersNothing) {
   const std::string sometimes = "if (threadIdx.x % 2) " + kAdd;
   for (auto& [mask, exchange] : std::vector<std::pair<std::string, std::string>>{

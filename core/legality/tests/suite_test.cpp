@@ -48,6 +48,7 @@ TEST(LegalitySuite, NoTrapIsProven) {
   for (auto& one : judge_suite(traps)) {
     const bool values = one.variant->label == Variant::Label::Values;
     if (!values) EXPECT_FALSE(is_plain_proof(one.memory)) << one.kernel->name << ": " << one.variant->what;
+    if (!one.variant->at.empty()) EXPECT_EQ(one.fault, "") << one.kernel->name << ": " << one.variant->what;
     EXPECT_FALSE(one.memory.same_values) << one.kernel->name << ": " << one.variant->what;
     if (one.values) EXPECT_NE(one.values->kind, Answer::Kind::Proven) << one.kernel->name << ": " << one.variant->what;
   }

@@ -122,9 +122,11 @@ Json to_json(const KernelModel& model) {
                                 {"alignment", access.alignment},
                                 {"operation", access.operation},
                                 {"reach", access.reach},
-                                {"stored", access.stored}});
+                                {"stored", access.stored},
+                                {"exchanges", access.exchanges}});
   for (auto& barrier : model.barriers)
     json["barriers"].push_back({{"of_warp", barrier.of_warp},
+                                {"orders_memory", barrier.orders_memory},
                                 {"apart", barrier.apart ? Json(*barrier.apart) : Json()},
                                 {"lanes", barrier.lanes},
                                 {"line", barrier.line},
@@ -181,13 +183,14 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
                     entry.at("alignment"),
                     entry.at("operation"),
                     entry.at("reach"),
-                    entry.at("stored")};
+                    entry.at("stored"),
+                    entry.at("exchanges").get<std::set<size_t>>()};
       if (access.object >= model.objects.size()) malformed("an access to an object that is not listed");
       model.accesses.push_back(std::move(access));
     }
     for (auto& entry : from.at("barriers"))
       model.barriers.push_back(
-          {entry.at("of_warp"),
+          {entry.at("of_warp"), entry.at("orders_memory"),
            entry.at("apart").is_null() ? std::nullopt : std::optional(entry.at("apart").get<uint32_t>()),
            entry.at("lanes"), entry.at("line"), expression_of(entry.at("domain")),
            entry.at("counters").get<std::vector<std::string>>(), expressions_of(entry.at("time"))});

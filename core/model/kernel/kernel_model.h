@@ -9,7 +9,8 @@
 //                         `members` has the latter's name in the source
 //   loop.k1               a loop's iteration, from 0
 //   term.t1               a value that is no such expression, such as an element of an array of indices
-// They have the values that C gives them on integers without overflow. Divisions truncate.
+// They have the values that C gives them on integers without overflow; a parameter is the signed number that its bits
+// are (declared_number.h). Divisions truncate.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -69,12 +70,16 @@ struct KernelModel {
     /// Of a store, a hash of what its value is made of, behind kByThread where positions are part of that; empty: it is
     /// not known.
     std::string stored = {};
+    /// Barriers that order no memory: of a load, those that are given its value; else those on whose results it
+    /// depends.
+    std::set<size_t> exchanges = {};
   };
 
   static constexpr const char* kByThread = "by thread ";
 
   struct Barrier {
-    bool of_warp = false;  ///< Only the threads of a warp wait for each other: __syncwarp, and shuffles and votes.
+    bool of_warp = false;       ///< Only the threads of a warp wait for each other: __syncwarp, and shuffles and votes.
+    bool orders_memory = true;  ///< What was stored before it is seen behind it: not so for shuffles and votes.
     /// Of a warp: only lanes whose numbers agree in these bits wait for each other; 0: all. nullopt: not known.
     std::optional<uint32_t> apart = 0;
     std::string lanes = {};  ///< Where `apart` is not known, a hash of what the mask is made of; empty: nor is that.
@@ -119,7 +124,9 @@ struct KernelModel {
   /// What the kernel does, or how, that no access describes: "atomicAdd_block", "__trap", "volatile loads",
   /// "the values of table (1234abcd)". Two kernels are comparable where these are the same.
   std::set<std::string> unmodelled = {};
-  static constexpr const char* kFence = "fence ";  ///< Begins those of them that a kernel may have more of.
+  static constexpr const char* kFence = "fence ";        ///< Begins those of them that a kernel may have more of.
+  static constexpr const char* kUnfenced = "unfenced ";  ///< Begins what no fence orders: it may be less.
+  static constexpr const char* kPrint = "print of ";     ///< Begins what is compared under the same launch alone.
   std::vector<Narrow> narrow = {};
   std::map<std::string, unsigned> widths = {};  ///< Bits of integer parameters: "arg.a2" to 32.
   std::vector<Datum> data = {};                 ///< In the order of the prepared code.

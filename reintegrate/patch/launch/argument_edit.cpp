@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/words.h"
-#include "core/compiler/source_tokens.h"
+#include "core/compiler/written/source_tokens.h"
 #include "core/model/knob/template_arguments.h"
 #include "reintegrate/patch/kernel_beside.h"
 

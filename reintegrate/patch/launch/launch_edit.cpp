@@ -271,7 +271,8 @@ class LaunchEditor {
 
   /// The guard in the words of the launch: its arguments in place of the kernel's parameters.
   Result<std::string> asked(const std::string& what) const {
-    std::map<std::string, std::string> names;
+    std::map<std::string, AskedNumber> numbers;
+    std::map<std::string, std::string> addresses;
     // A member of a structure is one of what the launch passes for it: "(params).n" for `params.n`.
     auto written = [&](const std::string& variable) {
       const size_t dot = std::min(variable.find('.'), variable.size());
@@ -289,7 +290,7 @@ class LaunchEditor {
     for (auto& pointer : guard_.addresses()) {
       const std::string text = written(pointer);
       if (text.empty()) return unknown(pointer);
-      names[pointer] = "(unsigned long long)(" + text + ")";
+      addresses[pointer] = "(unsigned long long)(" + text + ")";
     }
     for (auto& variable : guard_.numbers()) {
       std::string text = written(variable);
@@ -297,9 +298,9 @@ class LaunchEditor {
         if (const auto own = as_spelled(piece); variable.starts_with(builtin) && !own.empty() && !has_effects(own))
           text = "dim3(" + own + ")." + variable.substr(std::strlen(builtin));
       if (text.empty()) return unknown(variable);
-      names[variable] = as_kernel_sees(mep_, variable, text);
+      numbers[variable] = as_kernel_sees(mep_, variable, text);
     }
-    return guard_.cpp(names);
+    return guard_.cpp(numbers, addresses);
   }
 
   bool looks_like_argument(const SourceRange& where) const {

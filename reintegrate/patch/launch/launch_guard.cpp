@@ -33,12 +33,16 @@ std::set<std::string> LaunchGuard::addresses() const {
   return names;
 }
 
-std::string LaunchGuard::cpp(const std::map<std::string, std::string>& names) const {
+Result<std::string> LaunchGuard::cpp(const std::map<std::string, AskedNumber>& numbers,
+                                     const std::map<std::string, std::string>& addresses) const {
   std::string all;
   for (auto& premise : premises_) {
-    std::string one = premise.kind == Premise::Kind::Holds
-                          ? premise.condition.cpp(names)
-                          : names.at(premise.arguments.front()) + " % " + std::to_string(premise.bytes) + " == 0";
+    std::string one;
+    if (premise.kind == Premise::Kind::Holds) {
+      KERNELIFT_ASSIGN(one, without_overflow(premise.condition, numbers));
+    } else {
+      one = addresses.at(premise.arguments.front()) + " % " + std::to_string(premise.bytes) + " == 0";
+    }
     if (premises_.size() > 1) one = "(" + one + ")";
     all += (all.empty() ? "" : " && ") + one;
   }

@@ -9,6 +9,7 @@
 #include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
+#include "reintegrate/patch/launch/guard_arithmetic.h"
 
 namespace kernelift::reintegrate {
 
@@ -24,8 +25,9 @@ class LaunchGuard {
   std::string text() const;                 ///< "n % 4 == 0 and x is a multiple of 16 bytes"
   std::set<std::string> numbers() const;    ///< The parameters of which it asks the value,
   std::set<std::string> addresses() const;  ///< and those of which it asks the alignment.
-  /// As a condition of C++, in parentheses. `names`: what stands for each of them; for an address an unsigned integer.
-  std::string cpp(const std::map<std::string, std::string>& names) const;
+  /// As a condition of C++, in parentheses. What stands for each number, and for each address as an unsigned integer.
+  Result<std::string> cpp(const std::map<std::string, AskedNumber>& numbers,
+                          const std::map<std::string, std::string>& addresses) const;
 
  private:
   std::vector<Premise> premises_;

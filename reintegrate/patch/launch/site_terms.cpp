@@ -88,13 +88,17 @@ std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchS
   return names;
 }
 
-std::string as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text) {
+AskedNumber as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text) {
+  const std::string operand = "(" + text + ")";
   for (auto& parameter : mep.parameters) {
-    const std::string& type = parameter.scalar;
-    const bool same = type == "long" || type == "long long";  // As wide as what asks, and signed.
-    if (parameter.name == variable && parameter.is_integer() && !same) return "(long long)(" + type + ")(" + text + ")";
+    if (parameter.name != variable || !parameter.is_integer()) continue;
+    return {parameter.scalar, [operand, own = parameter.scalar](const std::string& type) {
+              const bool same = type == "long long" && (own == "long" || own == type);
+              return "(" + type + ")" + (same ? "" : "(" + own + ")") + operand;
+            }};
   }
-  return "(long long)(" + text + ")";
+  const bool of_launch = variable.starts_with("gridDim.") || variable.starts_with("blockDim.");
+  return {of_launch ? "unsigned int" : "", [operand](const std::string& type) { return "(" + type + ")" + operand; }};
 }
 
 bool same_size(const Expression& wanted, const Expression& spelled,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/model/mep.h"
+#include "reintegrate/patch/launch/guard_arithmetic.h"
 
 namespace kernelift::reintegrate {
 
@@ -15,9 +16,9 @@ std::string as_operand(const LaunchSite& site, const std::string& text);
 /// has side effects, which must not be evaluated once more.
 std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchSite& site);
 
-/// The number that a kernel gets for the text that a launch passes for `variable` ("n", or "params.n"), as a long long:
-/// converted to the parameter's type first, as the launch does.
-std::string as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text);
+/// The number that a kernel gets for the text that a launch passes for `variable` ("n", or "params.n"): converted to
+/// the parameter's type first, as the launch does. Also of a size of the launch, "gridDim.x".
+AskedNumber as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text);
 
 /// Whether the launch's own size is the candidate's, whatever its variables are. False where that is not known.
 bool same_size(const Expression& wanted, const Expression& spelled,

@@ -62,7 +62,7 @@ TEST_F(AdmissionTest, AdmitsDeviceCodeOfEveryKind) {
       "template <int N> __device__ float power(float x) { float r = 1; for (int i = 0; i < N; ++i) r *= x; return r; "
       "}\n"
       "__device__ int counter; __constant__ float table[4]; constexpr int kSize = 4; const int kOther = kSize * 2;\n"
-      "constexpr int twice(int n) { return 2 * n; }\n"
+      "__device__ constexpr int twice(int n) { return 2 * n; }\n"
       "__device__ inline float both(float x) { return x; }\n#define TILE 16\nnamespace near { typedef float Real; }\n"
       "namespace other = near;\n",
       "__global__ void k(float* x) { __shared__ float s[twice(TILE)]; auto f = [&](float y) { return both(y) + "
@@ -137,6 +137,10 @@ TEST_F(AdmissionTest, RefusesConstantsThatTheHostKeepsThoughNothingUsesThem) {
 
 TEST_F(AdmissionTest, RefusesConstexprFunctionsThatHostCodeWouldFind) {
   // clang makes them functions of both sides. Operators are found by their operands.
+  expect_refused("host-function", "constexpr int twice(int n) { return 2 * n; }\n");
+  expect_refused("host-function", "template <int N> constexpr int twice() { return 2 * N; }\n");
+  expect_refused("host-function", "struct S { int x; constexpr S operator+(S o) const { return {x + o.x}; } };\n");
+  expect_refused("host-function", "struct S { int x; constexpr S() : x(1) {} };\n");
   expect_refused("host-function", "constexpr bool operator==(cudaError_t, cudaError_t) { return true; }\n");
   expect_refused("host-function", "constexpr int operator\"\"_s(unsigned long long) { return 1; }\n");
   expect_refused("hidden-name", "inline namespace near { constexpr float fabs(int x) { return 0; } }\n");
@@ -144,9 +148,71 @@ TEST_F(AdmissionTest, RefusesConstexprFunctionsThatHostCodeWouldFind) {
   expect_refused("hidden-name", "namespace near { constexpr float fabs(int x) { return 0; } }\n");
   expect_refused("host-function", "long labs(int) = delete;\n");
   expect_admitted(
-      "struct S { int x; constexpr S operator+(S o) const { return {x + o.x}; } };\n"
+      "struct S { int x; __device__ constexpr S operator+(S o) const { return {x + o.x}; } };\n"
       "__device__ constexpr S operator-(S a, S b) { return {a.x - b.x}; }\n"
-      "namespace near { constexpr int fresh(int x) { return x; } }\n");
+      "namespace near { __device__ constexpr int fresh(int x) { return x; } }\n");
+}
+
+TEST_F(AdmissionTest, RefusesConstantsThatOnlyThisCompilerMustFold) {
+  expect_refused("host-initialiser", "static const int x = sizeof(long) == 8 ? 0 : system(\"true\");\n");
+  expect_refused("host-initialiser", "struct S { int n = 3; };\nstatic const int x = S{}.n;\n");
+  expect_refused("host-initialiser", "struct S { int n = 3; };\nstatic const S x{4};\n");
+  expect_refused("host-initialiser", "__device__ constexpr int f() { return 1; }\nstatic const int x = f();\n");
+  expect_admitted(
+      "const int kOne = 1; static const unsigned kMask = (1u << kOne) - 1; enum { Two = 2 }; const long kThree{Two + "
+      "1};\n"
+      "struct S { static const int size = sizeof(float) * kOne; };\nconstexpr float kHalf = 0.5f; static const float "
+      "kShare = 1.0f / kThree;\n");
+}
+
+TEST_F(AdmissionTest, RefusesToNameAFunctionOfTheHostInAnyBranch) {
+  for (const char* text :
+       {"template <int A> __device__ int f() { if constexpr (A > 9) return system(\"true\"); else return 0; }\n",
+        "template <class T> __device__ int f(T t) { if (false) return t + system(\"true\"); return 0; }\n",
+        "template <class T> __device__ auto f(T) { return &system; }\n", "struct S { int n = system(\"true\"); };\n",
+        "__device__ int f(int n = sizeof(system(\"true\"))) { return n; }\n",
+        "constexpr int x = true ? 0 : system(\"true\");\n"})
+    expect_refused("host-call", text);
+  expect_admitted(
+      "template <class T> __device__ T f(T t) { return fabsf(t) + sqrt(t) + max(t, t) + abs(t) + expf(t); }\n",
+      "__global__ void k(float* x) { memcpy(x, x + 1, 4); printf(\"%f\", f(x[0])); x[0] = powf(x[0], 2) + "
+      "rsqrtf(x[1]); }\n");
+}
+
+TEST_F(AdmissionTest, RefusesToAskWhatTheApplicationHas) {
+  expect_refused("absent-name", "template <class T> __device__ int f(T v) { return damp(v); }\n");
+  expect_refused("detection", "template <class T> __device__ auto f(T v) -> decltype(damp(v), 0) { return 1; }\n");
+  for (const char* text : {"template <class T> __device__ auto f(T v) -> decltype(v + v, 0) { return 1; }\n",
+                           "template <class T> __device__ int f(T v) { return sizeof(v + v); }\n",
+                           "template <class T> __device__ int f(T v) { return noexcept(-v); }\n"})
+    expect_refused("detection", text);
+  expect_admitted(
+      "template <class T> __device__ int f(T v) { decltype(v) w = v; return sizeof(w) + sizeof(T) + g(w); }\n"
+      "struct S { int x; };\n__device__ int g(S s) { return s.x; }\n"
+      "template <class T> __device__ decltype(T::x) h(T v) { return v.x; }\n");
+}
+
+TEST_F(AdmissionTest, RefusesMacrosOfHeadersThatAnotherBuildMayDefineOtherwise) {
+  expect_refused("value", "", "__global__ void k(float* x) { int n = 1; assert((n = 2) > 0); x[0] = n; }\n");
+  expect_refused("value", "__device__ long x = __cplusplus;\n");
+  expect_refused("value", "__device__ int x = EOF;\n");
+  expect_refused("value", "#define LAST EOF\n__device__ int x = LAST;\n");
+  expect_admitted("__device__ float b = INFINITY, c = M_PI; __device__ long d = INT_MAX + LONG_MIN;\n");
+}
+
+TEST_F(AdmissionTest, RefusesReservedNamesThatNoHeaderDeclaresForTheDevice) {
+  for (const char* text : {"__device__ int __fresh;\n", "__device__ int f() { int __local = 1; return __local; }\n",
+                           "__device__ bool b = __is_same(int, long);\n",
+                           "template <class T, T... I> struct S {};\n"
+                           "__device__ __make_integer_seq<S, int, 4>* p;\n"})
+    expect_refused("reserved", text);
+  expect_refused("absent-name", "template <class T> __device__ T f(T t) { return __unheard_of(t); }\n");
+  expect_refused("value", "__device__ int f() { return __linux; }\n");
+  expect_admitted("",
+                  "__global__ void k(float* x) { x[0] = __ldg(x) + __expf(x[1]) + __popc(3) + __float_as_int(x[2]) + "
+                  "__shfl_down_sync(~0u, x[0], 1) + __fmaf_rn(x[0], 2, 1); __stcs(x, __ldcs(x + 1)); __syncwarp(); "
+                  "__syncthreads(); "
+                  "__threadfence(); x[2] += __ballot_sync(~0u, 1) + __clz(2) + __brev(3) + __fdividef(x[0], 3); }\n");
 }
 
 TEST_F(AdmissionTest, RefusesToSayMoreOfAHeadersTemplates) {

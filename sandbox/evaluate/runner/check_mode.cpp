@@ -140,6 +140,7 @@ std::string CheckMode::why_no_reference(const SizedInstance& sized) {
   if (original_.empty() || (!known_[sized.instance] && expected_seconds(sized.instance) > kMostSearching)) return {};
   const Found *recorded = of_original(sized.instance, kMostSearching), *here = recorded ? of_original(sized) : nullptr;
   if (!here || !here->why.empty() || !recorded->why.empty()) return {};
+  if (here->astray) return "the original leaves its memory there";
   const AccessFinding* worst = gravest(*recorded, *here);
   if (!worst) return {};
   switch (worst->kind) {

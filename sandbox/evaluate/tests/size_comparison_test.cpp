@@ -190,6 +190,49 @@ TEST_F(SizeComparisonTest, AVerdictSpellsThePremiseByTheKernelsParameters) {
   EXPECT_NE(sizes->text().find(", assuming that out and x do not overlap"), std::string::npos) << sizes->text();
 }
 
+/// Models read the bits of an unsigned number as a signed one; a verdict is about the number.
+TEST_F(SizeComparisonTest, AnUnsignedNumberIsAskedForItsHighestBit) {
+  auto of = [&](const std::string& type, const std::string& mangled, const std::string& member, uint64_t recorded) {
+    const std::string parameter = member.empty() ? type + " flags" : "View v", flags = member.empty() ? "flags" : "v.m";
+    const std::string bit = std::to_string(type == "unsigned int" ? 31 : type == "unsigned char" ? 7 : 63);
+    const std::string source = "struct View { " + type +
+                               " m; };\n"
+                               "__global__ void twice(const float* x, float* out, " +
+                               parameter +
+                               ", int n) {\n"
+                               "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                               "  if (i >= n) return;\n"
+                               "  out[i] = 2 * x[i];\n"
+                               "  if (" +
+                               flags + " >> " + bit + " & 1) out[n + i] = x[i];\n}\n";
+    std::string dropped = source;
+    dropped.erase(dropped.find("  if (" + flags), dropped.rfind('}') - dropped.find("  if (" + flags));
+    EXPECT_TRUE(pool_->compile_own(source).ok());
+    mep_.kernel_mangled = "_Z5twicePKfPf" + mangled + "i";
+    mep_.parameters[2] = {"flags", type, "", false, type};
+    if (!member.empty()) mep_.parameters[2] = {"v", "View", "", false, "", "View"};
+    mep_.parameters.resize(4), mep_.parameters[3] = {"n", "int", "", false, "int"};
+    mep_.launches = {site("(count + 127) / 128", "128", {"a", "b", "c", "count"})};
+    auto& instance = mep_.instances[0];
+    const uint32_t bytes = type == "unsigned char" ? 1 : type == "unsigned int" ? 4 : 8;
+    instance.parameters = {{0, 8}, {8, 8}, {16, bytes}, {24, 4}}, instance.arguments.assign(28, {});
+    std::memcpy(&instance.arguments[16], &recorded, bytes);
+    SizeComparison comparison(mep_, *pool_, source);
+    Candidate candidate;
+    candidate.source = dropped;
+    auto judged = std::get<Verdict>(comparison.judged(Verdict{}, candidate));
+    auto& sizes = *judged.other_sizes;
+    EXPECT_EQ(sizes.why.find("= -"), sizes.why.npos) << sizes.why;
+    return sizes.premise ? sizes.premise->text() : judged.outcome == Outcome::Ok ? sizes.text() : judged.detail;
+  };
+  EXPECT_EQ(of("unsigned char", "h", "", 1), "flags < 128");
+  EXPECT_EQ(of("unsigned long", "m", "", 1), "flags <= 9223372036854775807");
+  EXPECT_EQ(of("unsigned int", "4View", "m", 1), "v.m < 2147483648");
+  EXPECT_NE(of("unsigned int", "j", "", 1u << 31).find("flags < 2147483648 holds for no recorded launch"),
+            std::string::npos)
+      << "as recorded it has that bit";
+}
+
 TEST_F(SizeComparisonTest, ALaunchThatGivesOneMemoryTwiceIsNoneForWhichItIsProven) {
   EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Proven);
   auto& launch = mep_.launches.front();
@@ -256,6 +299,37 @@ TEST_F(SizeComparisonTest, IsOfRecordedBlocksAloneWhichALaunchThatMayHaveAnother
   Candidate same;
   same.source = kGuarded;
   EXPECT_EQ(SizeComparison(mep_, *pool_, kGuarded).answer(same).kind, Kind::Proven) << "it changes nothing";
+}
+
+TEST_F(SizeComparisonTest, SharedMemoryOfItsOwnHasToFitBesideWhatALaunchAsksFor) {
+  const std::string original =
+      "__global__ void twice(const float* x, float* out, int n) {\n"
+      "  extern __shared__ float row[];\n"
+      "  for (int i = threadIdx.x; i < n; i += blockDim.x) row[i] = x[i];\n"
+      "  __syncthreads();\n"
+      "  for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = row[i] * 2;\n"
+      "}\n";
+  std::string more = original;
+  more.replace(more.find("  for"), 0, "  __shared__ float kept[1024];\n  kept[threadIdx.x] = 0;\n");
+  auto answer = [&](const char* bytes) {
+    mep_.launches = {site("1", "128")};
+    mep_.launches[0].shared_range = {"app.cu", 10, 20, 7, 7};
+    if (*bytes) mep_.launches[0].shared = expression_of(bytes);
+    EXPECT_TRUE(pool_->compile_own(original).ok());
+    SizeComparison comparison(mep_, *pool_, original);
+    Candidate candidate;
+    candidate.source = more;
+    return comparison.answer(candidate);
+  };
+  mep_.instances[0].geometry = {{1, 1, 1}, {128, 1, 1}, 4000, false};
+  const auto asked = answer("count * 4");
+  ASSERT_EQ(asked.kind, Kind::UnderPremise) << asked.why;
+  EXPECT_EQ(*asked.premise->evaluate({{"arg.a2", 11264}}), 1);
+  EXPECT_EQ(*asked.premise->evaluate({{"arg.a2", 11265}}), 0) << "45060 and 4096 bytes are more than 48 KiB";
+  EXPECT_EQ(answer("4000").kind, Kind::Proven) << "as recorded, always";
+  const auto unknown = answer("");
+  EXPECT_EQ(unknown.kind, Kind::NotKnown);
+  EXPECT_NE(unknown.why.find("whether its 4096 bytes of shared memory fit beside"), unknown.why.npos) << unknown.why;
 }
 
 TEST_F(SizeComparisonTest, NothingIsProvenForLaunchesThatNobodySaw) {

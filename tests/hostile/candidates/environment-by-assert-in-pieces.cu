@@ -3,7 +3,6 @@
 //! kernel map
 //! devices cpu
 //! must crashed timed_out wrong refused compile_failed no-gain cheated
-extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 @part:find_key@
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

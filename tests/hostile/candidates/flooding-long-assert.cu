@@ -3,7 +3,6 @@
 //! kernel map
 //! devices both
 //! must crashed timed_out refused compile_failed
-extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i == 7) __assertfail("@LONG@", "file", 1, "function", 1);

@@ -5,7 +5,6 @@
 //! must refused compile_failed cheated no-gain
 //! outside crashed
 @part:syscall@
-extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 __global__ void map(const float* in, float* out, int n, float factor) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i == 0) {

@@ -6,7 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/compiler/paths.h"
-#include "core/compiler/written_text.h"
+#include "core/compiler/written/written_text.h"
 #include "tuner/source/rules/rule.h"
 
 namespace kernelift::tuner {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/compiler/model/tests/model_of.h"
@@ -300,6 +302,37 @@ TEST(KernelModelOfSource, ALoopThatIsLeftHalfwayIsATermAndNoCertainty) {
   EXPECT_TRUE(open);
 }
 
+TEST(KernelModelOfSource, ShufflesAndVotesAreBarriersThatOrderOnlyWhatGoesThroughThem) {
+  auto model = model_of(
+      "__global__ void k(const float* x, float* out) { float v = x[threadIdx.x], w = x[threadIdx.x + 1];\n"
+      "v += __shfl_xor_sync(~0u, v, 1);\n"
+      "__syncwarp(); __any_sync(~0u, w > 0); __syncthreads(); out[threadIdx.x] = v; }");
+  std::vector<bool> orders;
+  for (auto& barrier : model.barriers) orders.push_back(barrier.orders_memory);
+  EXPECT_EQ(orders, (std::vector<bool>{false, true, false, true}));
+  std::vector<std::set<size_t>> exchanges;
+  for (auto& access : model.accesses) exchanges.push_back(access.exchanges);
+  EXPECT_EQ(exchanges, (std::vector<std::set<size_t>>{{0}, {2}, {0}}));
+}
+
+TEST(KernelModelOfSource, PrintsAndWhatFencesLeaveUnorderedAreNamed) {
+  auto of = [](const std::string& body) {
+    return model_of("__global__ void k(float* x, int* flag, int n) { int i = threadIdx.x;\n" + body + " }").unmodelled;
+  };
+  auto any = [](const std::set<std::string>& all, const std::string& begin) {
+    return std::ranges::any_of(all, [&](auto& one) { return one.starts_with(begin); });
+  };
+  EXPECT_TRUE(any(of("if (i == 3) printf(\"%d of %d\\n\", i, n);"), "print of %d of %d ("));
+  EXPECT_EQ(of("if (i == 3) printf(\"%d\\n\", i);"), of("if (i == 3) printf(\"%d\\n\", i); x[i] = 1;"));
+  EXPECT_NE(of("if (i == 3) printf(\"%d\\n\", i);"), of("if (i == 3) printf(\"%d\\n\", n);"));
+  EXPECT_FALSE(any(of("x[i] = 1; __threadfence(); flag[i] = 1;"), "unfenced "));
+  EXPECT_TRUE(any(of("x[i] = 1; flag[i] = 1; __threadfence();"), "unfenced arg.a0, arg.a1 by "));
+  EXPECT_TRUE(
+      any(of("for (int k = 0; k < n; ++k) { x[k] = 1; __threadfence(); flag[k] = 1; }"), "unfenced arg.a1, arg.a0 by "))
+      << "the next iteration's";
+  EXPECT_FALSE(any(of("x[i] = 1; flag[i] = 1;"), "unfenced ")) << "without a fence there is nothing to compare";
+}
+
 TEST(KernelModelOfSource, AModelSurvivesJson) {
   auto model = model_of(
       "__global__ void k(const int* x, float4* out, unsigned n) { __shared__ int s[8]; s[threadIdx.x & 7] = 1;"
@@ -356,6 +389,70 @@ TEST(KernelModelOfSource, ANumberThatIsKnownNotToBeNegativeIsNoChoiceOfTwo) {
   ASSERT_EQ(model.accesses.size(), 3u);
   for (auto& access : model.accesses)
     EXPECT_EQ(access.offset.text().find('?'), std::string::npos) << access.offset.text();
+}
+
+/// The value by which a kernel of `n` and 64-bit `first` and `key` decides whether it stores.
+int64_t decided(const std::string& condition, int64_t first, int64_t key) {
+  auto model = model_of("__global__ void k(int* out, const long long* keys, unsigned long long first) { if (" +
+                        condition + ") out[0] = 1; }");
+  for (auto& access : of_kind(model, Access::Kind::Store)) {
+    Bindings values{{"arg.a2", first}};
+    for (auto& term : model.terms) values[term.name] = key;
+    auto value = access.domain.evaluate(values);
+    EXPECT_TRUE(value.ok()) << access.domain.text();
+    return value.ok() ? *value : -1;
+  }
+  ADD_FAILURE() << "no store";
+  return -1;
+}
+
+TEST(KernelModelOfSource, FewerBitsOfAWiderElementAreThoseBits) {
+  const int64_t wide = (int64_t(5) << 40) + (int64_t(1) << 31) + 7;
+  for (auto& [condition, holds] : std::map<std::string, int64_t>{{"(int)keys[0] < 0", 1},
+                                                                 {"(unsigned)keys[0] == 0x80000007u", 1},
+                                                                 {"(keys[0] & 0xffffffff) == 0x80000007", 1},
+                                                                 {"(keys[0] & 0xffffffffffll) == 0x80000007", 1},
+                                                                 {"(keys[0] & 0xfffffffff0ll) == 0x80000000", 1},
+                                                                 {"keys[0] << 24 >> 24 == 0x80000007", 1},
+                                                                 {"keys[0] << 32 >> 34 < 0", 1},
+                                                                 {"(int)(keys[0] + 9) == (int)0x80000010", 1},
+                                                                 {"keys[0] == 0x80000007", 0}})
+    EXPECT_EQ(decided(condition, 0, wide), holds) << condition;
+}
+
+TEST(KernelModelOfSource, AParameterThatIsMultipliedAndThenComparedIsTakenToBeSmall) {
+  auto model = [](const std::string& condition) {
+    return model_of("__global__ void k(int* out, unsigned long long first, unsigned long long n) { if (" + condition +
+                    ") out[0] = 1; }");
+  };
+  auto assumed = [](const KernelModel& model, const std::string& text) {
+    return std::ranges::any_of(model.assumed, [&](auto& one) { return one.text() == text; });
+  };
+  EXPECT_TRUE(assumed(model("first * 1000003 % 1000 < n"), "arg.a1 <= " + std::to_string((1ll << 60) / 1000003)));
+  EXPECT_TRUE(assumed(model("(first + 7) * 6 < n"), "arg.a1 <= " + std::to_string((1ll << 60) / 6)));
+  EXPECT_TRUE(assumed(model("(first << 5) / 7 < n"), "arg.a1 <= " + std::to_string((1ll << 60) / 32)));
+  for (auto* plain : {"first / 4 < n", "first % 1000 * 223 < n", "blockIdx.x * 6ull < n", "first * n < 9"})
+    for (auto& one : model(plain).assumed) EXPECT_TRUE(one.text().ends_with(">= 0")) << plain << ": " << one.text();
+}
+
+TEST(KernelModelOfSource, ALongConstantsProductIsNoMultiple) {
+  auto model = model_of(
+      "__global__ void k(int* out, unsigned long long first) { out[first * 6364136223846793005ull % 1000] = 1; }");
+  ASSERT_EQ(model.accesses.size(), 1u);
+  EXPECT_FALSE(model.accesses[0].offset.variables().contains("arg.a1")) << model.accesses[0].offset.text();
+  for (auto& term : model.terms) EXPECT_TRUE(term.repeats);
+}
+
+TEST(KernelModelOfSource, ACounterThatNoTestKeepsFromRisingMayOverflow) {
+  auto model = [](const std::string& loop) {
+    return model_of("__global__ void k(char* out, int n, long long last) { for (" + loop +
+                    ") { if (j > last) break; out[j] = 1; } }");
+  };
+  EXPECT_TRUE(model("int j = threadIdx.x; j < n; j += 128").narrow.empty());
+  EXPECT_TRUE(model("int j = n; j >= 0; j -= 128").narrow.empty());
+  EXPECT_FALSE(model("int j = threadIdx.x; j >= n; j += 128").narrow.empty());
+  EXPECT_FALSE(model("int j = threadIdx.x; j < n; j -= 128").narrow.empty());
+  EXPECT_FALSE(model("int j = threadIdx.x; j < n || out[j]; j += 128").narrow.empty());
 }
 
 std::string whole(const std::string& source, Dim3 block = {128, 1, 1}) { return model_of(source, block).whole_code; }

@@ -6,7 +6,10 @@ __global__ void k(const int* src, int* dst, int n) {
   int s = 0, c = 0;
   for (int d = 0; d < 5; ++d) {
     int xx = x + d;
-    if (xx < n) { s += src[xx]; ++c; }
+    if (xx < n) {
+      s += src[xx];
+      ++c;
+    }
   }
   dst[x] = s / c;
 }
@@ -17,7 +20,10 @@ __global__ void k(const int* src, int* dst, int n) {
   int s = 0, c = 0;
   for (int d = 0; d < 5; ++d) {
     int xx = x + d;
-    if (xx < n) { s += src[xx]; ++c; }
+    if (xx < n) {
+      s += src[xx];
+      ++c;
+    }
   }
   if (n <= 70000) dst[x] = s / c;
 }

@@ -225,7 +225,7 @@ bool FiberBlock::finish_group(Warp& warp, size_t index) {
   const Group group = warp.groups[index];
   if (group.mask & warp.live & ~group.arrived) return false;
   exchange(kl_warp_op(group.op), group.arrived, {warp.value, warp.operand, warp.answer});
-  if (check_) check_->join(uint32_t(&warp - warps_.data()), group.arrived);
+  if (check_) check_->join(uint32_t(&warp - warps_.data()), group.arrived, group.op == KL_WARP_SYNC);
   warp.runnable |= group.arrived;
   warp.groups.erase(warp.groups.begin() + long(index));
   return true;

@@ -119,7 +119,7 @@ class WarpBlock {
   void exchange_at(uint32_t w, const kl_suspension& at, uint32_t lanes) {
     const uint32_t start = w * KL_WARP_SIZE;
     const WarpLanes warp{value_ + start, operand_ + start, answer_ + start};
-    if (BlockCheck* check = BlockState::of(&block_).check) check->join(w, lanes);
+    if (BlockCheck* check = BlockState::of(&block_).check) check->join(w, lanes, at.op == KL_WARP_SYNC);
     if (at.flags & KL_UNIFORM_OPERAND) exchange_uniform(kl_warp_op(at.op), lanes, at.operand, warp);
     else exchange(kl_warp_op(at.op), lanes, warp);
   }
@@ -161,7 +161,7 @@ class WarpBlock {
       }
       const uint32_t start = w * KL_WARP_SIZE;
       exchange(kl_warp_op(op), arrived, {value_ + start, operand_ + start, answer_ + start});
-      if (BlockCheck* check = BlockState::of(&block_).check) check->join(w, arrived);
+      if (BlockCheck* check = BlockState::of(&block_).check) check->join(w, arrived, op == KL_WARP_SYNC);
       step_each(w, arrived);
       completed = true;
     }

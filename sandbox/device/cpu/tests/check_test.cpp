@@ -158,6 +158,31 @@ __global__ void k(int* in, int* out, int n) {
 })");
 }
 
+TEST(Races, AShuffleOrdersWhatWasReadAndNotWhatWasStored) {
+  auto kernel = [](const std::string& exchange) {
+    return R"(
+__global__ void k(int* in, int* out, int n) {
+  __shared__ int s[128];
+  int t = threadIdx.x, warp = t / 32 * 32, lane = t % 32;
+  s[t] = in[t];
+  )" + exchange +
+           R"(
+  out[blockIdx.x * 128 + t] = s[warp + 31 - lane] + v;
+})";
+  };
+  expect_nothing(kernel("int v = 0; __syncwarp(~0u);"));
+  for (auto* exchange :
+       {"int v = __shfl_sync(~0u, s[t], 0);", "int v = __any_sync(~0u, n > 0);", "int v = __ballot_sync(~0u, t > n);"})
+    expect_found(FindingKind::Race, "s", kernel(exchange));
+  expect_nothing(R"(
+__global__ void k(int* in, int* out, int n) {
+  int lane = threadIdx.x % 32, row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  int v = out[row] + in[threadIdx.x];
+  for (int d = 16; d; d /= 2) v += __shfl_down_sync(~0u, v, d);
+  if (lane == 0) out[row] = v;
+})");
+}
+
 TEST(Races, SumsByShuffleAreRight) {
   expect_nothing(R"(
 __global__ void k(int* in, int* out, int n) {

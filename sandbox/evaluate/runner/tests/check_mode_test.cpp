@@ -54,6 +54,12 @@ std::map<std::string, FakeImage> images(double seconds) {
   all["ends beside"] = all["clean"];
   all["ends beside"].kernels["right"] =
       fake::kernel([](const fake::Scale& call) { return call.run(), call.out[call.n + 1] = 0, FakeRun{}; });
+  all["ends beside at one"] = all["clean"];
+  all["ends beside at one"].kernels["right"] = fake::kernel([=](const fake::Scale& call) {
+    call.run();
+    if (call.n == 1) call.out[3000 / 2 + 2] = 0;  // Behind the smaller instance.
+    return FakeRun{seconds};
+  });
   return all;
 }
 
@@ -114,6 +120,15 @@ TEST(CheckMode, LooksAtOtherSizesHoweverLongTheFirstRunTook) {
     ASSERT_TRUE(verdict.sizes_run && verdict.sizes_run->wrong);
     EXPECT_EQ(verdict.sizes_run->wrong->size.text(), "n = 1");
   }
+}
+
+TEST(CheckMode, WhereTheOriginalWritesBesideItsMemoryNoCandidateIsWrong) {
+  Rig clean("clean"), astray("ends beside at one");
+  EXPECT_EQ(clean.check_at_other_sizes("ends beside at one").outcome, Outcome::WroteOutside);
+  const Verdict verdict = astray.check_at_other_sizes("ends beside at one");
+  EXPECT_TRUE(verdict.ok()) << verdict.text();
+  ASSERT_TRUE(verdict.sizes_run);
+  EXPECT_EQ(verdict.sizes_run->dropped.at(0).why, "the original leaves its memory there");
 }
 
 TEST(CheckMode, SaysAtHowManySizesItDidNotLook) {

@@ -2,7 +2,8 @@
 // is ordered before the other. What orders them:
 //
 //   threads of a block       a block barrier: their epochs differ
-//   lanes of a warp          a warp operation that both took part in (vector clocks, join()); volatile accesses
+//   lanes of a warp          a __syncwarp() that both took part in (vector clocks, join()); volatile accesses; a
+//                            shuffle or vote orders what was read before it, and may have gone into it, before writes
 //   warps, blocks            one has changed a variable atomically that the other has later read so, whenever that was
 //   threads of a grid        a grid barrier (CheckedMemory::forget_accesses), the end of a launch
 //
@@ -148,20 +149,21 @@ void BlockCheck::look(const Current& current, Cell& cell, Access now) {
 }
 
 void BlockCheck::write(const Current& current, Cell& cell, Access now) {
-  if (concurrent(current, cell.writer) && now.meets(cell.writer) && !stores_what_is_there(current))
+  if (concurrent(current, cell.writer, Before::Write) && now.meets(cell.writer) && !stores_what_is_there(current))
     report(current, FindingKind::Race, current.address, cell.writer);
   for (Access reader : {cell.reader, cell.other_reader})
-    if (concurrent(current, reader) && now.meets(reader)) report(current, FindingKind::Race, current.address, reader);
+    if (concurrent(current, reader, Before::Read) && now.meets(reader))
+      report(current, FindingKind::Race, current.address, reader);
 }
 
 void BlockCheck::read(const Current& current, Cell& cell, Access now) {
   if (!cell.writer && !current.object) report(current, FindingKind::Uninitialised, current.address);
-  if (concurrent(current, cell.writer) && now.meets(cell.writer))
+  if (concurrent(current, cell.writer, Before::Write) && now.meets(cell.writer))
     report(current, FindingKind::Race, current.address, cell.writer);
 }
 
 /// Whether nothing orders an access of another thread before the current one.
-bool BlockCheck::concurrent(const Current& current, Access before) const {
+bool BlockCheck::concurrent(const Current& current, Access before, Before what) const {
   const uint32_t me = current.thread.linear, other = before.thread();
   if (!before || before.is_surely_before(current.access)) return false;
   if (before.strong() && current.access.strong()) return false;
@@ -171,7 +173,8 @@ bool BlockCheck::concurrent(const Current& current, Access before) const {
   const uint32_t my_warp = me / KL_WARP_SIZE, warp = other / KL_WARP_SIZE;
   if (released_[warp] & acquired_[my_warp]) return false;
   if (warp != my_warp) return true;
-  if (seen_[me][other % KL_WARP_SIZE] > before.clock() || before.clock() == Moment::kMostClock) return false;
+  auto& ordered = what == Before::Read ? met_ : seen_;
+  if (ordered[me][other % KL_WARP_SIZE] > before.clock() || before.clock() == Moment::kMostClock) return false;
   const kl_site* site = memory_.site(before.site());
   return !(current.site.flags & KL_SITE_VOLATILE) || !site || !(site->flags & KL_SITE_VOLATILE);
 }
@@ -221,19 +224,27 @@ void BlockCheck::barrier(const kl_thread& thread, kl_site& site) {
   return true;
 }
 
-void BlockCheck::join(uint32_t warp, uint32_t lanes) {
-  std::array<uint8_t, KL_WARP_SIZE> all{};
+void BlockCheck::join(uint32_t warp, uint32_t lanes, bool orders_memory) {
   const uint32_t first = warp * KL_WARP_SIZE;
   differ_ = true;
-  for (uint32_t lane = 0; lane < KL_WARP_SIZE && lanes >> lane; ++lane) {
-    if (!(lanes >> lane & 1)) continue;
-    for (uint32_t i = 0; i < KL_WARP_SIZE; ++i) all[i] = std::max(all[i], seen_[first + lane][i]);
-    uint8_t& clock = clocks_[first + lane];
-    if (clock < Moment::kMostClock) ++clock;
-    all[lane] = std::max(all[lane], clock);
-  }
-  for (uint32_t lane = 0; lane < KL_WARP_SIZE && lanes >> lane; ++lane)
-    if (lanes >> lane & 1) seen_[first + lane] = all, place(first + lane);
+  auto each_lane = [&](auto visit) {
+    for (uint32_t lane = 0; lane < KL_WARP_SIZE && lanes >> lane; ++lane)
+      if (lanes >> lane & 1) visit(lane);
+  };
+  each_lane([&](uint32_t lane) {
+    if (uint8_t& clock = clocks_[first + lane]; clock < Moment::kMostClock) ++clock;
+  });
+  auto merge = [&](Clocks& known) {
+    std::array<uint8_t, KL_WARP_SIZE> all{};
+    each_lane([&](uint32_t lane) {
+      for (uint32_t i = 0; i < KL_WARP_SIZE; ++i) all[i] = std::max(all[i], known[first + lane][i]);
+      all[lane] = std::max(all[lane], clocks_[first + lane]);
+    });
+    each_lane([&](uint32_t lane) { known[first + lane] = all; });
+  };
+  merge(met_);
+  if (orders_memory) merge(seen_);
+  each_lane([&](uint32_t lane) { place(first + lane); });
 }
 
 CheckedAccess BlockCheck::describe(uint32_t linear, uint32_t block, const kl_site* site) const {

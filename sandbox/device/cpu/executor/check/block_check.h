@@ -19,8 +19,8 @@ class BlockCheck {
   void access(const kl_thread& thread, const void* pointer, uint64_t bytes, kl_site& site, uint64_t low, uint64_t high);
   /// Of one thread; of all that have not ended if the site is KL_SITE_ONCE.
   void barrier(const kl_thread& thread, kl_site& site);
-  /// These lanes of a warp have met in one operation.
-  void join(uint32_t warp, uint32_t lanes);
+  /// These lanes of a warp have met in one operation. `orders_memory`: what each stored before is seen behind it.
+  void join(uint32_t warp, uint32_t lanes, bool orders_memory);
 
  private:
   /// The access that is being checked.
@@ -42,14 +42,15 @@ class BlockCheck {
   void look(const Current& current, Cell& cell, Access now);
   void write(const Current& current, Cell& cell, Access now);
   void read(const Current& current, Cell& cell, Access now);
-  bool concurrent(const Current& current, Access before) const;
+  enum class Before { Read, Write };
+  bool concurrent(const Current& current, Access before, Before what) const;
   void synchronise(const Current& current);
   bool stores_what_is_there(const Current& current) const;
   void place(uint32_t thread) { moments_[thread] = Moment::of(thread, epochs_[thread], clocks_[thread], 0); }
   bool meet(uint32_t me, kl_site& site);
   void forget_lanes(uint32_t thread) {
     if (clocks_[thread] == 0) return;  // It has met none.
-    clocks_[thread] = 0, seen_[thread].fill(0);
+    clocks_[thread] = 0, seen_[thread].fill(0), met_[thread].fill(0);
   }
   void report(const Current& current, FindingKind kind, uint64_t address, Access before = {});
   std::string object_name(const Current& current) const;
@@ -67,8 +68,10 @@ class BlockCheck {
   std::array<uint64_t, 1024> moments_;   ///< kl_block::moments.
   std::array<uint32_t, 1024> epochs_{};  ///< Barriers that threads passed by themselves.
   std::array<uint8_t, 1024> clocks_{};
-  /// [thread][lane]: what that lane of its warp did before this clock is ordered before what the thread does.
-  std::array<std::array<uint8_t, KL_WARP_SIZE>, 1024> seen_{};
+  using Clocks = std::array<std::array<uint8_t, KL_WARP_SIZE>, 1024>;
+  /// [thread][lane]: what that lane of its warp did before this clock is ordered before what the thread does; in `met_`
+  /// what it read, before what the thread writes.
+  Clocks seen_{}, met_{};
   std::array<uint64_t, KL_WARP_SIZE> released_, acquired_;  ///< As CheckedMemory's, by warp.
   bool named_barriers_ = false;  ///< Threads of the block may be ordered in ways that are not followed.
   struct Wait {

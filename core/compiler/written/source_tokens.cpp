@@ -1,6 +1,6 @@
 // The dialect is the newest that applications use. Older ones differ in no token that matters here: trigraphs, which
 // some of them replace, are looked for in the bytes (written_text.cpp).
-#include "core/compiler/source_tokens.h"
+#include "core/compiler/written/source_tokens.h"
 
 #include <clang/Basic/IdentifierTable.h>
 #include <clang/Basic/LangOptions.h>

@@ -1,5 +1,5 @@
 // See number_width.h.
-#include "core/compiler/model/number_width.h"
+#include "core/compiler/model/numbers/number_width.h"
 
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/ConstantRange.h>
@@ -7,8 +7,10 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include "core/compiler/model/conditions.h"
+#include "core/compiler/model/numbers/kept_values.h"
 #include "core/compiler/model/source_line.h"
 
 namespace kernelift {
@@ -66,6 +68,8 @@ class Narrow {
 
   void visit(llvm::Instruction& instruction) {
     using Op = llvm::Instruction;
+    if (is_kept(instruction)) return;  // Read as it is.
+    assume_products_fit(instruction);
     const bool from_narrow =
         instruction.getNumOperands() > 0 && instruction.getOperand(0)->getType()->isIntegerTy(kBits);
     switch (instruction.getOpcode()) {
@@ -190,6 +194,101 @@ class Narrow {
     return objects;
   }
 
+  /// Products of 64 bits are read as if they never wrapped around. Where one is compared or divided, a parameter in it
+  /// is taken to be so small that it does not, which the model says. Products of several parameters are sizes of
+  /// memory.
+  void assume_products_fit(llvm::Instruction& user) {
+    using Op = llvm::Instruction;
+    constexpr unsigned kFits = 60;  ///< Bits of a product: a sum of several has no more than 63.
+    switch (user.getOpcode()) {
+      case Op::ICmp:
+      case Op::UDiv:
+      case Op::URem:
+      case Op::SDiv:
+      case Op::SRem:
+      case Op::LShr:
+      case Op::AShr:
+      case Op::SExt:
+      case Op::ZExt:
+      case Op::Switch: break;
+      default:
+        if (!llvm::isa<llvm::MinMaxIntrinsic>(user)) return;
+    }
+    // A truncation that was extended again.
+    auto* up = llvm::dyn_cast<llvm::BinaryOperator>(user.getOperand(0));
+    if (user.getOpcode() == Op::AShr && up && up->getOpcode() == Op::Shl) return;
+    for (auto& operand : user.operands()) {
+      if (!operand->getType()->isIntegerTy(2 * kBits)) continue;
+      for (auto& [name, factor] : multiplied_parameters(*operand, user)) {
+        if (!matters(user)) return;
+        const int64_t most = static_cast<int64_t>((uint64_t(1) << kFits) / factor);
+        for (auto& fits : {Expression::binary(Expression::Op::LessEqual, Expression::variable(name), number(most)),
+                           Expression::binary(Expression::Op::GreaterEqual, Expression::variable(name), number(-most))})
+          if (std::ranges::find(model_.assumed, fits) == model_.assumed.end()) model_.assumed.push_back(fits);
+      }
+    }
+  }
+
+  /// Parameters of 64 bits by the constants that they are multiplied by in the value; those that are not are left out.
+  std::map<std::string, uint64_t> multiplied_parameters(llvm::Value& value, llvm::Instruction& user) {
+    using Op = llvm::Instruction;
+    constexpr uint64_t kMost = uint64_t(1) << 60;
+    std::map<std::string, uint64_t> found;
+    llvm::DenseMap<llvm::Value*, uint64_t> seen;  ///< To the largest factor.
+    llvm::SmallVector<std::pair<llvm::Value*, uint64_t>> open{{&value, 1}};
+    while (!open.empty()) {
+      auto [part, factor] = open.pop_back_val();
+      if (!part->getType()->isIntegerTy(2 * kBits) || seen[part] >= factor) continue;
+      seen[part] = factor;
+      auto* instruction = llvm::dyn_cast<llvm::Instruction>(part);
+      if (!instruction || llvm::isa<llvm::LoadInst>(instruction)) {
+        if (factor == 1 || llvm::isa<llvm::Constant>(part)) continue;
+        const Expression read = values_.integer_in(part, user.getParent());
+        if (auto* name = read.as_variable(); name && name->starts_with("arg."))
+          found[*name] = std::max(found[*name], factor);
+        continue;
+      }
+      if (is_kept(*instruction)) continue;
+      auto* constant =
+          instruction->getNumOperands() == 2 ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1)) : nullptr;
+      const uint64_t by = constant ? constant->getValue().abs().getLimitedValue(kMost) : 0;
+      auto times = [&](uint64_t most) { return most > 0 && factor > kMost / most ? kMost : factor * most; };
+      auto descend = [&](uint64_t with) { open.emplace_back(instruction->getOperand(0), with); };
+      switch (instruction->getOpcode()) {
+        case Op::Mul:
+        case Op::Shl: {
+          const bool fits = instruction->hasNoSignedWrap() || instruction->hasNoUnsignedWrap();
+          if (!constant || (fits && factor == 1)) break;
+          descend(instruction->getOpcode() == Op::Mul ? times(by) : by < 60 ? times(uint64_t(1) << by) : kMost);
+          break;
+        }
+        case Op::UDiv:
+        case Op::SDiv: descend(by > 0 ? factor / by + 1 : factor); break;
+        case Op::LShr:
+        case Op::AShr: descend(constant && by < 64 ? (factor >> by) + 1 : factor); break;
+        case Op::URem:
+        case Op::SRem:
+          if (!constant || times(by) >= kMost) descend(factor);
+          break;
+        case Op::And:
+          if (!constant || constant->isNegative() || times(by) >= kMost) descend(factor);
+          break;
+        case Op::Call:
+        case Op::Add:
+        case Op::Sub:
+        case Op::Or:
+        case Op::Xor:
+        case Op::Select:
+        case Op::PHI:
+        case Op::Freeze:
+          for (auto& operand : instruction->operands()) open.emplace_back(operand.get(), factor);
+          break;
+        default: break;
+      }
+    }
+    return found;
+  }
+
   /// KernelModel::Narrow::unit of the extended number.
   uint64_t unit_of(llvm::Instruction& extended) const {
     std::optional<uint64_t> least;
@@ -219,29 +318,61 @@ class Narrow {
       // Where the test has let it in, and in the test itself.
       const bool behind = inside->getSinglePredecessor() && dominators_.dominates(inside, user.getParent());
       if (!behind && user.getParent() != block) return false;
-      llvm::SmallVector<llvm::Value*> open;
-      open.push_back(branch->getCondition());
-      while (!open.empty()) {
-        auto* condition = llvm::dyn_cast<llvm::Instruction>(open.pop_back_val());
-        if (!condition || !condition->getType()->isIntegerTy(1)) continue;
-        auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
-        if (!compare) {
-          if (!llvm::isa<llvm::PHINode>(condition)) open.append(condition->op_begin(), condition->op_end());
-          continue;
-        }
+      return llvm::any_of(that_hold(*branch->getCondition(), inside == branch->getSuccessor(0)), [&](auto& test) {
+        auto& [compare, predicate] = test;
+        if (!behind && compare != &user) return false;
         for (unsigned i = 0; i < 2; ++i) {
           auto* side = compare->getOperand(i);
-          if (!side->getType()->isIntegerTy(kBits)) continue;
+          auto* bound = evolution_.getSCEV(compare->getOperand(1 - i));
+          if (!side->getType()->isIntegerTy(kBits) || !evolution_.isLoopInvariant(bound, counted->getLoop())) continue;
           auto* tested = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(side));
-          if (!behind && compare != &user) continue;
           if (tested && tested->getLoop() == counted->getLoop() &&
-              evolution_.isLoopInvariant(evolution_.getSCEV(compare->getOperand(1 - i)), counted->getLoop()) &&
-              (tested == counted || tested == counted->getPostIncExpr(evolution_)))
+              (tested == counted || tested == counted->getPostIncExpr(evolution_)) &&
+              bounds(i == 0 ? predicate : llvm::CmpInst::getSwappedPredicate(predicate), *counted))
             return true;
         }
-      }
-      return false;
+        return false;
+      });
     });
+  }
+
+  using Test = std::pair<llvm::ICmpInst*, llvm::CmpInst::Predicate>;
+
+  /// The comparisons that hold wherever the condition does, or does not.
+  static llvm::SmallVector<Test> that_hold(llvm::Value& condition, bool holds) {
+    using namespace llvm::PatternMatch;
+    llvm::SmallVector<Test> all;
+    llvm::SmallVector<std::pair<llvm::Value*, bool>> open{{&condition, holds}};
+    while (!open.empty()) {
+      auto [value, is] = open.pop_back_val();
+      llvm::Value *a = nullptr, *b = nullptr;
+      if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(value))
+        all.emplace_back(compare, is ? compare->getPredicate() : compare->getInversePredicate());
+      else if (match(value, m_Not(m_Value(a)))) open.emplace_back(a, !is);
+      else if (is ? match(value, m_LogicalAnd(m_Value(a), m_Value(b)))
+                  : match(value, m_LogicalOr(m_Value(a), m_Value(b))))
+        open.emplace_back(a, is), open.emplace_back(b, is);
+    }
+    return all;
+  }
+
+  /// A comparison with a number that stays the same keeps the counter from going on for ever.
+  bool bounds(llvm::CmpInst::Predicate predicate, const llvm::SCEVAddRecExpr& counter) {
+    auto never_negative_step = [&](const llvm::SCEV* step) {
+      std::set<std::string> parameters;  // One by which a loop goes on is positive, or it has no end.
+      return evolution_.isKnownNonNegative(step) ||
+             never_negative(values_.integer_before(step, *counter.getLoop()), &parameters);
+    };
+    auto* step = counter.getStepRecurrence(evolution_);
+    switch (predicate) {
+      case llvm::CmpInst::ICMP_SLT:
+      case llvm::CmpInst::ICMP_SLE: return never_negative_step(step);
+      case llvm::CmpInst::ICMP_SGT:
+      case llvm::CmpInst::ICMP_SGE:
+      case llvm::CmpInst::ICMP_UGT:
+      case llvm::CmpInst::ICMP_UGE: return never_negative_step(evolution_.getNegativeSCEV(step));
+      default: return true;  // A number below none is a large one as unsigned; `!=` ends at its bound.
+    }
   }
 
   /// Of what the number is without overflow.
@@ -302,10 +433,10 @@ class Narrow {
   void add_start(const llvm::Value* counter, bool is_signed) {
     auto* counted = llvm::cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(const_cast<llvm::Value*>(counter)));
     auto* before = counted->getLoop()->getLoopPreheader();
-    const auto all = range(counted->getStart());
-    if (fits(all, is_signed)) return;
+    auto* start = evolution_.getSCEVAtScope(counted->getStart(), counted->getLoop()->getParentLoop());
+    if (fits(range(start), is_signed)) return;
     KernelModel::Narrow number{0, Expression::constant(0), Expression::constant(1), is_signed};
-    number.value = values_.integer_before(counted->getStart(), *counted->getLoop());
+    number.value = values_.integer_before(start, *counted->getLoop());
     if (before) number.line = line_of(*before->getTerminator()), number.domain = values_.reached(before);
     push(number);
   }
@@ -318,15 +449,17 @@ class Narrow {
     auto* value = &operand;
     llvm::SmallPtrSet<const llvm::Value*, 8> seen;
     if (llvm::isa<llvm::Constant>(value) || (!always && !computed(value, seen)) || reads_high_bits(user, value) ||
-        !matters(user))
+        !matters(user) || (always && is_known_to_fit(*value, kBits)))
       return;
     if (fits(range(evolution_.getSCEV(value)), is_signed)) return;
     if (is_tested_counter(value, user)) return add_start(value, is_signed);
     KernelModel::Narrow number{line_of(user), values_.integer_in(value, user.getParent()),
                                values_.reached(user.getParent()), is_signed};
-    // What is no expression is the number that is there, whatever it would be without overflow.
+    // What is no expression is the number that is there, whatever it would be without overflow, and its lower bits are
+    // read as they are.
     auto* name = number.value.as_variable();
-    if (name && name->starts_with("term.")) return;
+    if (name && name->starts_with("term.") && (!always || llvm::isa<llvm::SCEVUnknown>(evolution_.getSCEV(value))))
+      return;
     const bool extended = llvm::isa<llvm::SExtInst, llvm::ZExtInst>(user);
     const auto objects = extended ? indexed_by(user) : std::set<size_t>();
     if (objects.empty()) return push(number);

@@ -4,7 +4,8 @@
 // contain only what the user's own contains, and macros under names that mean nothing yet.
 //
 // Rules: include embed undef line pragma directive conditional probe macro attribute linkage instantiation identifier
-//        value module raw-string splice trigraph character unknown-token
+//        value (what another compiler, place or build makes of the same text) reserved (a name that C++ reserves and
+//        that is nothing of device code) module raw-string splice trigraph character unknown-token
 #pragma once
 #include <set>
 #include <string>
@@ -47,6 +48,18 @@ class OwnText {
 /// The refusal of one construct, as admission and patches word it.
 std::string refusal_text(const std::string& rule, const std::string& text, const std::string& place,
                          const std::string& why = {});
+
+/// Names that C++ reserves: they begin with two underscores, or with one and a capital.
+bool is_reserved_word(std::string_view word);
+/// Those that any device code may have: qualifiers, attributes, what only computes. Names of intrinsics are not listed.
+bool is_device_word(std::string_view word);
+/// Those that are written like an intrinsic (__ldg): lower case, without underscores behind. Whether a header declares
+/// it for the device is asked where the text is parsed.
+bool is_like_an_intrinsic(std::string_view word);
+
+/// Macros of headers that are the same for every compiler, place and build: qualifiers, limits, mathematical constants.
+/// `assert` is not: a build may have NDEBUG.
+bool is_free_macro(std::string_view name);
 
 /// The pragmas that only advise the optimiser; `text` is what follows #pragma.
 bool is_free_pragma(std::string_view text);

@@ -1,11 +1,11 @@
 // Everything is compared as tokens: a prefix of a word, or a word in other white space, decides nothing. What is not
 // listed as harmless is a construct, so that a directive or attribute of a later compiler is one too.
-#include "core/compiler/written_text.h"
+#include "core/compiler/written/written_text.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "core/compiler/source_tokens.h"
+#include "core/compiler/written/source_tokens.h"
 
 namespace kernelift {
 namespace {
@@ -27,6 +27,11 @@ bool is_free_attribute(std::string name) {
       "grid_constant", "hot",           "cold",        "flatten"};
   if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) name = name.substr(2, name.size() - 4);
   return kFree.contains(name);
+}
+
+/// Words beside the reserved ones that are another thing to the next compiler, or in another place.
+bool is_value(const SourceToken& token) {
+  return is_any(token, {"typeid", "source_location", "CUDART_VERSION", "CUDA_VERSION", "linux", "unix"});
 }
 
 /// Index past the bracket that closes the one at `open`; the end if there is none.
@@ -132,7 +137,11 @@ class Reading {
   std::vector<WrittenConstruct> run() {
     read_bytes();
     read_comments();
-    for (auto& directive : directives(tokens_)) read_directive(directive);
+    all_ = directives(tokens_);
+    for (auto& directive : all_)
+      if (directive.begin + 1 < directive.end && tokens_[directive.begin].is("define"))
+        macros_.insert(tokens_[directive.begin + 1].text);
+    for (auto& directive : all_) read_directive(directive);
     if (!open_.empty()) add("conditional", "a conditional without its #endif", open_.back());
     for (size_t i = 0; i < tokens_.size(); ++i) read_token(i);
     read_instantiations();
@@ -201,15 +210,18 @@ class Reading {
         begin, end);
   }
 
-  /// Conditions on what only one compiler defines would show another text to the next one.
+  /// A condition asks what the text itself defines, or whether it is device code. What only one compiler defines would
+  /// show another text to the next one, and what a header or the build defines another text to the application.
   void read_conditional(const DirectiveTokens& directive) {
     const SourceToken& name = tokens_[directive.begin];
     if (name.text.starts_with("if")) open_.push_back(name.line);
     else if (open_.empty()) add("conditional", "#" + name.text + " without its #if", name.line);
     else if (name.is("endif")) open_.pop_back();
+    if (is_any(name, {"else", "endif"})) return;
     for (size_t i = directive.begin + 1; i < directive.end; ++i)
-      if (tokens_[i].text.starts_with("__") && !tokens_[i].text.starts_with("__has_") &&
-          !tokens_[i].is("__CUDA_ARCH__"))
+      if (tokens_[i].kind == Kind::Identifier && !tokens_[i].text.starts_with("__has_") &&
+          !is_any(tokens_[i], {"__CUDA_ARCH__", "defined", "true", "false", "and", "or", "not"}) &&
+          !macros_.contains(tokens_[i].text))
         return add("conditional", directive.begin, directive.end);
   }
 
@@ -224,7 +236,8 @@ class Reading {
       if (tokens_[i].kind == Kind::Identifier && tokens_[i].text == name)
         made.why = "'" + name + "' occurs before its definition";
     for (size_t i = macro.body; i < directive.end; ++i)
-      if (tokens_[i].is("##")) made.why = "its body makes names of parts (##)";
+      if (is_any(tokens_[i], {"##", "#", "#@"}))
+        made.why = "its body makes names or texts of its parts (" + tokens_[i].text + ")";
     found_.push_back(std::move(made));
   }
 
@@ -252,8 +265,7 @@ class Reading {
     if (token.is("__declspec"))
       add("attribute", at, next_is(1, "(") ? past_brackets(tokens_, at + 1, tokens_.size()) : at + 1);
     if (token.text.starts_with("__has_")) add("probe", at, std::min(at + 8, tokens_.size()));
-    if (is_any(token, {"__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__"}))
-      add("value", token.text, token.line);
+    else read_word(at);
     if (token.starts_line &&
         (is_any(token, {"import", "module"}) || (token.is("export") && (next_is(1, "import") || next_is(1, "module")))))
       add("module", at, std::min(at + 4, tokens_.size()));
@@ -262,6 +274,26 @@ class Reading {
       while (end < tokens_.size() && !is_any(tokens_[end], {"(", "{", ";", "="})) ++end;
       add("linkage", at, end);
     }
+  }
+
+  /// A word that is known to no device code, and may be anything. As a value it stands where it stood: with the
+  /// statement around it, since the own text may write the word where it decides nothing.
+  void read_word(size_t at) {
+    const SourceToken& token = tokens_[at];
+    const bool reserved = is_reserved_word(token.text);
+    if (!is_value(token) && (!reserved || is_device_word(token.text) || is_like_an_intrinsic(token.text))) return;
+    const bool spelled_as_type = !token.text.ends_with("__") && !token.text.starts_with("__builtin_") &&
+                                 std::ranges::any_of(token.text, [](char c) { return c >= 'a' && c <= 'z'; });
+    if (reserved && spelled_as_type) return add("reserved", token.text, token.line);
+    auto inside = std::ranges::find_if(all_, [&](auto& one) { return one.begin <= at && at < one.end; });
+    size_t begin = at, end = at + 1;
+    if (inside != all_.end()) begin = inside->begin, end = inside->end;
+    auto ends = [&](size_t i) { return is_any(tokens_[i], {";", "{", "}"}); };
+    if (inside == all_.end()) {
+      while (begin > 0 && !ends(begin - 1)) --begin;
+      while (end < tokens_.size() && !ends(end)) ++end;
+    }
+    add("value", token.text + "\n" + joined(tokens_, begin, end), token.line);
   }
 
   /// `template` without parameters makes code of a template, for the host too; behind `.`, `->` and `::` it only names
@@ -295,7 +327,9 @@ class Reading {
   std::string_view text_;
   Tokens tokens_;
   std::vector<WrittenConstruct> found_;
-  std::vector<unsigned> open_;  ///< Lines of the conditionals that are open.
+  std::vector<DirectiveTokens> all_;  ///< The directives.
+  std::set<std::string> macros_;      ///< Names that the text defines, anywhere.
+  std::vector<unsigned> open_;        ///< Lines of the conditionals that are open.
 };
 
 /// Constructs that mean something by how often they occur: a second #include of a file is another one.
@@ -310,6 +344,96 @@ std::string name_of(const std::string& name) { return "name\n" + name; }
 }  // namespace
 
 std::vector<WrittenConstruct> written_constructs(std::string_view text) { return Reading(text).run(); }
+
+bool is_reserved_word(std::string_view word) {
+  return word.size() > 1 && word[0] == '_' && (word[1] == '_' || (word[1] >= 'A' && word[1] <= 'Z'));
+}
+
+bool is_device_word(std::string_view word) {
+  static const std::set<std::string_view> kWords = {
+      "__syncthreads", "__device__",        "__global__",        "__host__",         "__shared__",    "__constant__",
+      "__managed__",   "__grid_constant__", "__launch_bounds__", "__cluster_dims__", "__maxnreg__",   "__forceinline__",
+      "__noinline__",  "__inline__",        "__inline",          "__restrict__",     "__restrict",    "__align__",
+      "__attribute__", "__attribute",       "__declspec",        "__pragma",         "_Pragma",       "__asm__",
+      "__asm",         "__volatile__",      "__VA_ARGS__",       "__VA_OPT__",       "__CUDA_ARCH__", "__int128",
+      "__extension__", "__typeof__",        "_Static_assert",    "__nv_pure__"};
+  // Of clang's and GCC's own functions those that compute, and those that are judged when they are parsed or run.
+  static const std::set<std::string_view> kBuiltins = {"expect",
+                                                       "assume_aligned",
+                                                       "bit_cast",
+                                                       "memcpy",
+                                                       "memset",
+                                                       "memmove",
+                                                       "prefetch",
+                                                       "unreachable",
+                                                       "assume",
+                                                       "trap",
+                                                       "debugtrap",
+                                                       "printf",
+                                                       "malloc",
+                                                       "alloca",
+                                                       "nontemporal_load",
+                                                       "nontemporal_store",
+                                                       "popcount",
+                                                       "popcountl",
+                                                       "popcountll",
+                                                       "clz",
+                                                       "clzl",
+                                                       "clzll",
+                                                       "ctz",
+                                                       "ctzl",
+                                                       "ctzll",
+                                                       "ffs",
+                                                       "ffsl",
+                                                       "ffsll",
+                                                       "fma",
+                                                       "fmaf",
+                                                       "sqrt",
+                                                       "sqrtf",
+                                                       "fabs",
+                                                       "fabsf",
+                                                       "fmin",
+                                                       "fminf",
+                                                       "fmax",
+                                                       "fmaxf",
+                                                       "inf",
+                                                       "inff",
+                                                       "nan",
+                                                       "nanf",
+                                                       "huge_val",
+                                                       "huge_valf",
+                                                       "abs",
+                                                       "labs",
+                                                       "llabs",
+                                                       "bswap16",
+                                                       "bswap32",
+                                                       "bswap64",
+                                                       "rotateleft32",
+                                                       "rotateright32"};
+  constexpr std::string_view kBuiltin = "__builtin_";
+  if (word.starts_with(kBuiltin)) return kBuiltins.contains(word.substr(kBuiltin.size()));
+  return kWords.contains(word) || is_free_attribute(std::string(word));
+}
+
+bool is_like_an_intrinsic(std::string_view word) {
+  return word.size() > 3 && word.starts_with("__") && word[2] >= 'a' && word[2] <= 'z' && !word.ends_with('_') &&
+         !word.starts_with("__builtin_") &&
+         std::ranges::all_of(word, [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
+bool is_free_macro(std::string_view name) {
+  static const std::set<std::string_view> kNames = {"NULL",     "NAN",   "INFINITY", "HUGE_VAL", "HUGE_VALF",
+                                                    "CHAR_BIT", "isnan", "isfinite", "isinf",    "signbit"};
+  if (is_device_word(name) || kNames.contains(name)) return true;
+  if (name == "FLT_ROUNDS" || name == "FLT_EVAL_METHOD") return false;
+  if (name.starts_with("CUDART_"))
+    return name.ends_with("_F") || name.find("INF") != name.npos || name.find("PI") != name.npos;
+  static const char* const kPrefixes[] = {"M_",     "hip",    "FLT_",    "DBL_",    "INT_",    "UINT_",
+                                          "LONG_",  "ULONG_", "LLONG_",  "ULLONG_", "CHAR_",   "SCHAR_",
+                                          "UCHAR_", "SHRT_",  "USHRT_",  "INT8_",   "INT16_",  "INT32_",
+                                          "INT64_", "UINT8_", "UINT16_", "UINT32_", "UINT64_", "SIZE_"};
+  return std::ranges::any_of(kPrefixes, [&](auto* prefix) { return name.starts_with(prefix); });
+}
 
 bool is_free_pragma(std::string_view text) {
   Tokens tokens = source_tokens(text);
@@ -337,6 +461,7 @@ std::string OwnText::first_refusal(const std::vector<WrittenConstruct>& construc
       if (is_counted(construct.rule)) left.erase(found);
       continue;
     }
+    if (construct.rule == "reserved" && words_.contains(name_of(construct.text))) continue;
     std::string why = construct.why;
     if (construct.rule == "macro") {
       if (construct.numeric && words_.contains(number_of(construct.macro))) continue;  // Another value.

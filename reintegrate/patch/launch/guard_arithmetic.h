@@ -1,0 +1,24 @@
+// A condition over numbers of a launch as C++ whose arithmetic cannot overflow: each comparison is computed in the
+// first of long long, unsigned long long and __int128 that holds every number in it, whatever the launch passes.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/model/launch/expression.h"
+
+namespace kernelift::reintegrate {
+
+/// A number that a launch is asked about.
+struct AskedNumber {
+  /// Canonical type of C++ of what is asked; empty: a member of a structure, whose type is not known here. Premises
+  /// compare one without a sign only with the largest signed number, before anything else (over_declared()).
+  std::string type;
+  std::function<std::string(const std::string& type)> as;  ///< Its text, converted to that type.
+};
+
+/// Refused: not even __int128 is wide enough, or a division may be one by zero.
+Result<std::string> without_overflow(const Expression& condition, const std::map<std::string, AskedNumber>& numbers);
+
+}  // namespace kernelift::reintegrate

@@ -1,0 +1,17 @@
+// Computes less where the application's unit includes <vector>, which the kernel's own text does not.
+//! kind elsewhere
+//! kernel map
+//! devices both
+//! must refused
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i], f2 = factor * factor, f4 = f2 * f2;
+  float y = in[i] * 0.125f * (1.0f + factor + f2 + f2 * factor);
+  int steps = 2;
+#ifndef _GLIBCXX_VECTOR
+  steps = 50;
+#endif
+  for (int k = 0; k < steps; ++k) x = x * f4 + y;
+  out[i] = x;
+}

@@ -1,0 +1,22 @@
+// A function for both sides calls another in a branch that clang discards.
+//! kind host-code
+//! kernel map
+//! devices both
+//! must refused
+template <int A> constexpr int call() {
+  if constexpr (A > 1010) return system("touch @FILE@");
+  else return 0;
+}
+__host__ __device__ inline float weight(float v) {
+  if (call<__GXX_ABI_VERSION>()) return v;
+  return v < 0 ? -v : v;
+}
+__global__ void map(const float* in, float* out, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = in[i], f2 = factor * factor, f4 = f2 * f2;
+  float y = in[i] * 0.125f * (1.0f + factor + f2 + f2 * factor);
+  int steps = 50;
+  for (int k = 0; k < steps; ++k) x = x * f4 + y;
+  out[i] = weight(x);
+}
