@@ -137,7 +137,7 @@ void continue_apart() {
   }
 }
 
-void separate_toolchain(const std::vector<std::filesystem::path>& hidden) {
+void separate_toolchain(const std::vector<std::filesystem::path>& hidden, const std::filesystem::path& writable) {
   // Where modules and package managers of clusters put what a compiler needs.
   constexpr const char* kOwnVariables[] = {"CCACHE_DISABLE",
                                            "LANG",
@@ -151,8 +151,11 @@ void separate_toolchain(const std::vector<std::filesystem::path>& hidden) {
   narrow_environment(kOwnVariables);
   (void)limit(RLIMIT_CORE, 0, "core dumps").ok();  // Of the waiting process: its memory is the user's.
   const Namespaces entered = enter_namespaces();
-  if (entered.mount)
+  if (entered.mount) {
     for (auto& folder : hidden) (void)mount_memory(folder, 0);
+    // Landlock holds back writing, but no change of a file's rights and times.
+    (void)mount_read_only_but(writable);
+  }
   continue_apart();
   if (entered.mount && entered.process) (void)show_own_processes_only();
 }
@@ -161,7 +164,7 @@ void separate_toolchain(const std::vector<std::filesystem::path>& hidden) {
 
 Status enter_jail(const JailSpec& spec) {
   const bool toolchain = spec.kind == JailKind::Toolchain, device = spec.kind == JailKind::Device;
-  if (toolchain) separate_toolchain(spec.hidden);
+  if (toolchain) separate_toolchain(spec.hidden, spec.writable);
   KERNELIFT_TRY(drop_privileges(spec.kind));
   KERNELIFT_TRY(limit_resources(spec));
   if (landlock_version() > 0) {

@@ -36,7 +36,7 @@ struct JailSpec {
 Status enter_jail(const JailSpec& spec);
 
 /// In a Device jail, once its images are loaded: from now on no memory becomes executable, the code that is there
-/// cannot be replaced, and nothing can be opened.
+/// cannot be replaced, nothing can be opened, and nothing be asked about files.
 Status seal_jail();
 
 /// For a forked child: puts it into its own process group and has it killed when its parent dies. False if the parent

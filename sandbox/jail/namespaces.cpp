@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -63,6 +64,21 @@ bool mount_memory(const std::filesystem::path& folder, uint64_t bytes) {
       "mode=0700,size=" + std::to_string(bytes ? bytes : 4096) + ",nr_inodes=" + std::to_string(bytes ? kFiles : 1);
   unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | (bytes ? 0 : MS_RDONLY);
   return mount("kernelift", folder.c_str(), "tmpfs", flags, limits.c_str()) == 0;
+}
+
+bool mount_read_only_but(const std::filesystem::path& folder) {
+  // struct mount_attr, which Debian 12's libc declares only beside headers that contradict it.
+  struct Attributes {
+    uint64_t set = 0, cleared = 0, propagation = 0, user_namespace = 0;
+  };
+  constexpr long kMountSetattr = 442;
+  constexpr uint64_t kReadOnly = 1;
+  constexpr unsigned kRecursive = 0x8000;
+  // A mount of its own, which stays as it is.
+  if (!folder.empty() && mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
+  Attributes read_only{.set = kReadOnly}, writable{.cleared = kReadOnly};
+  if (syscall(kMountSetattr, AT_FDCWD, "/", kRecursive, &read_only, sizeof read_only) != 0) return false;
+  return folder.empty() || syscall(kMountSetattr, AT_FDCWD, folder.c_str(), 0, &writable, sizeof writable) == 0;
 }
 
 pid_t fork_apart() {

@@ -27,6 +27,10 @@ bool show_own_processes_only();
 /// cannot be written. False: not permitted.
 bool mount_memory(const std::filesystem::path& folder, uint64_t bytes);
 
+/// In a mount namespace: nothing in any folder can be changed, but in `folder` (none if it is empty). False: not
+/// permitted, or the kernel is older than 5.12.
+bool mount_read_only_but(const std::filesystem::path& folder);
+
 /// fork(), with the child in a process namespace of its own where this process may make one: it is number 1 there and
 /// can name no other process.
 pid_t fork_apart();

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -200,15 +201,43 @@ constexpr const char* kForbidden[] = {"execve",
                                       "syslog",
                                       "vhangup",
                                       "inotify_init1",
+                                      "inotify_init",
                                       "fanotify_init",
+                                      "fanotify_mark",
+                                      "fsopen",
+                                      "fsconfig",
+                                      "fsmount",
+                                      "fspick",
+                                      "move_mount",
+                                      "open_tree",
+                                      "mount_setattr",
+                                      "kexec_file_load",
+                                      "removexattr",
+                                      "lremovexattr",
+                                      "fremovexattr",
+                                      "quotactl_fd",
+                                      "process_mrelease",
+                                      "create_module",
+                                      "uselib",
+                                      "iopl",
+                                      "ioperm",
+                                      "clock_adjtime",
+                                      "stime",
+                                      "memfd_secret",
                                       "name_to_handle_at",
                                       "truncate"};
+// libseccomp 2.5 does not know these: fchmodat2, setxattrat, removexattrat, open_tree_attr, file_setattr. From 424 on
+// calls have one number on all architectures.
+constexpr int kForbiddenNumbers[] = {452, 463, 466, 467, 469};
 /// What a compiler's driver and its programs need of these, and what they do to their own files.
 constexpr const char* kToolchainNeeds[] = {"execve",    "fork",        "vfork",     "kill",    "tkill",     "symlink",
                                            "symlinkat", "link",        "linkat",    "setpgid", "setsid",    "chmod",
                                            "fchmod",    "fchmodat",    "utime",     "utimes",  "futimesat", "utimensat",
                                            "truncate",  "personality", "pidfd_open"};
+constexpr int kSpaces[] = {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,   CLONE_NEWIPC,
+                           CLONE_NEWUTS,  CLONE_NEWNS,  CLONE_NEWCGROUP};
 
+constexpr int kFchmodat2 = 452;
 constexpr int kMseal = 462;  // libseccomp 2.5 and Debian 12's headers do not know it.
 
 /// A number that stands for the process's own in a compiled filter: no process has it, because it exceeds the largest.
@@ -309,10 +338,10 @@ void restrict_opening(Filter& filter, bool writes) {
 
 void restrict_processes(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  constexpr uint64_t kSpaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNS |
-                               CLONE_NEWCGROUP | CLONE_PTRACE;
+  uint64_t never = CLONE_PTRACE;
+  for (int space : kSpaces) never |= static_cast<uint64_t>(space);
   constexpr uint64_t kThread = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND;
-  filter.add(SCMP_ACT_ALLOW, "clone", {has(0, kThread | kSpaces, kThread)});
+  filter.add(SCMP_ACT_ALLOW, "clone", {has(0, kThread | never, kThread)});
   filter.add(SCMP_ACT_TRAP, "clone", {has(0, CLONE_THREAD, 0)});
   // LLVM raises a signal that it caught again by the second: without it every crash would look like an escape.
   for (const char* call : {"tgkill", "rt_tgsigqueueinfo"}) {
@@ -333,6 +362,7 @@ Result<Program> closed_filter(JailKind kind, bool writes) {
   compiler ? filter.allow(kCompilerAllowed) : filter.allow(kDeviceAllowed);
   for (auto call : kCompilerWrites) filter.add(writes ? SCMP_ACT_ALLOW : SCMP_ACT_TRAP, call);
   for (auto call : kForbidden) filter.add(SCMP_ACT_TRAP, call);
+  for (int call : kForbiddenNumbers) filter.add(SCMP_ACT_TRAP, call);
   restrict_fcntl(filter);
   restrict_memory(filter, !compiler);
   restrict_opening(filter, writes);
@@ -348,11 +378,17 @@ Result<Program> closed_filter(JailKind kind, bool writes) {
 }
 
 /// A compiler's driver starts preprocessors and assemblers, whose system calls cannot be listed. All calls are allowed
-/// except those for the network, other processes' memory and the machine's administration. Landlock restricts files.
+/// except those for the network, other processes' memory and the machine's administration, namespaces included: in one
+/// of its own a process would have rights again. Landlock restricts files.
 Result<Program> toolchain_filter() {
   Filter filter(SCMP_ACT_ALLOW);
   for (std::string_view call : kForbidden)
     if (std::ranges::find(kToolchainNeeds, call) == std::end(kToolchainNeeds)) filter.add(SCMP_ACT_ERRNO(EPERM), call);
+  for (int call : kForbiddenNumbers)
+    if (call != kFchmodat2) filter.add(SCMP_ACT_ERRNO(EPERM), call);
+  filter.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+  for (int space : kSpaces)
+    filter.add(SCMP_ACT_ERRNO(EPERM), "clone", {has(0, static_cast<uint64_t>(space), static_cast<uint64_t>(space))});
   for (int command : {F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY})
     filter.add(SCMP_ACT_ERRNO(EPERM), "fcntl", {argument(1, SCMP_CMP_EQ, static_cast<uint64_t>(command))});
   for (unsigned long request : {TIOCSTI, TIOCSETD, TIOCLINUX})
@@ -362,10 +398,18 @@ Result<Program> toolchain_filter() {
 
 Result<Program> sealing_filter() {
   Filter filter(SCMP_ACT_ALLOW);
-  // libc looks for /sys when it counts processors, and does without.
-  for (auto call : {"open", "openat", "openat2"}) filter.add(SCMP_ACT_ERRNO(EPERM), call);
+  // libc looks for /sys when it counts processors, and does without. The others tell what files there are, how large
+  // and how old, which Landlock does not hold back: no path is of use any more. AT_EMPTY_PATH would not make it none.
+  for (auto call : {"open", "openat", "openat2", "stat", "lstat", "newfstatat", "statx", "access", "faccessat",
+                    "faccessat2", "readlink", "readlinkat", "getcwd"})
+    filter.add(SCMP_ACT_ERRNO(EPERM), call);
   for (auto call : {"memfd_create", "memfd_secret", "seccomp"}) filter.add(SCMP_ACT_TRAP, call);
   filter.add(SCMP_ACT_TRAP, "mmap", {has(2, PROT_EXEC, PROT_EXEC)});
+  // A handler of its own would try out calls without anybody hearing of it.
+  filter.add(SCMP_ACT_TRAP, "rt_sigaction", {argument(0, SCMP_CMP_EQ, SIGSYS), argument(1, SCMP_CMP_NE, 0)});
+  // Who stopped it decides when it goes on.
+  filter.add(SCMP_ACT_TRAP, "tgkill", {argument(2, SCMP_CMP_EQ, SIGCONT)});
+  filter.add(SCMP_ACT_TRAP, "rt_tgsigqueueinfo", {argument(2, SCMP_CMP_EQ, SIGCONT)});
   return filter.compile();
 }
 
@@ -415,10 +459,12 @@ void seal_code() {
     const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     for (int i = 0; i < library->dlpi_phnum; ++i) {
       auto& segment = library->dlpi_phdr[i];
-      if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
-      uintptr_t begin = (library->dlpi_addr + segment.p_vaddr) / page * page;
-      uintptr_t end = (library->dlpi_addr + segment.p_vaddr + segment.p_memsz + page - 1) / page * page;
-      syscall(kMseal, begin, end - begin, 0);
+      const bool code = segment.p_type == PT_LOAD && segment.p_flags & PF_X, fixed = segment.p_type == PT_GNU_RELRO;
+      if (!code && !fixed) continue;
+      const uintptr_t from = library->dlpi_addr + segment.p_vaddr, to = from + segment.p_memsz;
+      // Whole pages: what shares a page with code is code, what shares one with data is data.
+      const uintptr_t begin = from / page * page, end = (code ? to + page - 1 : to) / page * page;
+      if (begin < end) syscall(kMseal, begin, end - begin, 0);
     }
     return 0;
   };

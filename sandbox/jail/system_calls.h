@@ -13,11 +13,12 @@ Status filter_system_calls(JailKind kind, bool writes);
 /// Compiles the filters, for processes that are forked from now on: it takes longer than all the rest of a jail.
 void prepare_filters();
 
-/// A second filter on top of the first (Device): from now on no memory can be made executable, and nothing opened.
+/// A second filter on top of the first (Device): from now on no memory can be made executable, nothing opened, and
+/// nothing asked about files.
 Status forbid_new_code();
 
-/// Makes the executable segments of this process and its libraries unchangeable, where the kernel can (6.10): they can
-/// be neither unmapped nor replaced.
+/// Makes the executable segments of this process and its libraries unchangeable, and the tables by which they find each
+/// other, where the kernel can (6.10): they can be neither unmapped nor replaced nor made writable again.
 void seal_code();
 /// Whether the kernel can.
 bool can_seal_code();

@@ -1,8 +1,11 @@
 // See child.h.
 #include "sandbox/device/confined_cpu/child.h"
 
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,7 +102,10 @@ class Child {
     }
     writer.number(table.variable_count);
     for (uint32_t i = 0; i < table.variable_count; ++i)
-      writer.text(table.variables[i].name).number(table.variables[i].size).number(table.variables[i].room);
+      writer.text(table.variables[i].name)
+          .number(table.variables[i].size)
+          .number(table.variables[i].room)
+          .number(reinterpret_cast<uint64_t>(table.variables[i].address));
     return writer.take();
   }
 
@@ -118,7 +124,7 @@ class Child {
   }
 
   /// Values of module variables, from their copies in shared memory to the image or back; what is left of their
-  /// canaries, only back.
+  /// canaries, only back. Around launches that the parent times it does that itself.
   void carry_variables(const RunRequest& request, bool into_image) {
     for (auto& [number, variables] : request.variables) {
       auto image = loaded(number);
@@ -182,8 +188,8 @@ class Child {
     options_.no_progress_timeout = request.limit;
   }
 
-  /// All of a program's launches, timed by the parent: from when it sets `go` until it gets the message. False: the
-  /// parent is gone.
+  /// All of a program's launches, timed by the parent: from when it sets `go` until it gets the message. Before that
+  /// this process sleeps, while the launch's memory is filled. False: the parent is gone.
   bool run_prepared(std::string_view body) {
     auto request = decode(body);
     if (!request) return false;
@@ -194,10 +200,12 @@ class Child {
         if (auto image = loaded(image_of(step.launch->kernel)); !image.ok() && !fault)
           fault = {DeviceFault::LaunchRefused, image.error().message};
     if (fault) return channel_.send(kPrepared, answer(fault).reals({}).take());
-    carry_variables(*request, true);
     if (!channel_.send(kPrepared, {})) return false;
     constexpr unsigned kSpins = 1 << 14;
     ++prepared_;
+    for (uint32_t now = 0; (now = cell_.wake.load(std::memory_order_acquire)) != prepared_;)
+      syscall(SYS_futex, &cell_.wake, FUTEX_WAIT, now, nullptr, nullptr, 0);
+    cell_.awake.store(prepared_, std::memory_order_release);
     for (unsigned spins = 0; cell_.go.load(std::memory_order_acquire) != prepared_; ++spins)
       if (spins > kSpins) sched_yield();
     const std::unique_ptr<cpu::AccessCheck> check = check_for(*request);
@@ -214,7 +222,6 @@ class Child {
     msghdr message{};
     message.msg_iov = &from, message.msg_iovlen = 1;
     if (sendmsg(done_.get(), &message, MSG_NOSIGNAL) != 1) return false;
-    carry_variables(*request, false);
     WireWriter writer = answer(fault);
     writer.reals({});
     if (check) put_findings(writer, check->findings(), check->not_checked());
@@ -522,6 +529,13 @@ constexpr uint64_t kWorkerBytes = 128ull << 20;
 
 void serve(Channel channel, Descriptor done, ControlCell* cell, const Inheritance& inherited) {
   report_faults_to(&cell->fault);
+  // By it code could be written that runs: it must not stay open here.
+  if (Descriptor memory(open("/proc/self/mem", O_RDWR | O_CLOEXEC)); memory) {
+    const int number = memory.get();
+    channel.send(kMemory, {}, {&number, 1});
+  } else {
+    channel.send(kMemory, {});
+  }
   JailSpec jail;
   jail.kind = JailKind::Device;
   const unsigned workers = inherited.threads ? inherited.threads : std::thread::hardware_concurrency();

@@ -15,14 +15,19 @@
 
 namespace kernelift::sandbox::confined {
 
-/// Frames. Load: image number. Run: an encoded program. Prepare: one that is run when ControlCell::go says so. Answers:
-/// Loaded and Ran with a fault first; Prepared, empty unless it failed already.
-enum : uint32_t { kLoad = 1, kLoaded = 2, kRun = 3, kRan = 4, kPrepare = 5, kPrepared = 6 };
+/// Frames. Memory: what the child begins with, the descriptor of its own memory. Load: image number. Run: an encoded
+/// program. Prepare: one that is run when ControlCell says so, with its variables' values in place. Answers: Loaded and
+/// Ran with a fault first; Prepared, empty unless it failed already.
+enum : uint32_t { kLoad = 1, kLoaded = 2, kRun = 3, kRan = 4, kPrepare = 5, kPrepared = 6, kMemory = 7 };
 
 /// Memory that a child shares with its parent.
 struct ControlCell {
   FaultReport fault;
-  alignas(64) std::atomic<uint32_t> go{0};  ///< The number of the prepared program that may run.
+  // Numbers of prepared programs, in this order: the parent wakes the child for it, the child is awake and watches, the
+  // parent lets it run. Until it is woken the child sleeps.
+  alignas(64) std::atomic<uint32_t> wake{0};
+  alignas(64) std::atomic<uint32_t> awake{0};
+  alignas(64) std::atomic<uint32_t> go{0};
 };
 
 /// Handles of kernels: the image's number above, the kernel's index in it below; image 0 is the host kernels.

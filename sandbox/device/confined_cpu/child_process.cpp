@@ -1,10 +1,12 @@
 // See child_process.h.
 #include "sandbox/device/confined_cpu/child_process.h"
 
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ constexpr uint64_t kLargestReply = 16 << 20;
 constexpr int64_t kSecond = 1'000'000'000;
 // Asked often enough that a run ends on time, seldom enough to cost nothing.
 constexpr int kAskMilliseconds = 20;
+constexpr std::chrono::milliseconds kStarting{20'000}, kPreparing{20'000}, kEnding{2'000};
 
 int64_t nanoseconds(const timespec& time) { return time.tv_sec * kSecond + time.tv_nsec; }
 /// The clock of the kernel's timestamps.
@@ -33,6 +36,11 @@ int64_t now() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   return nanoseconds(time);
+}
+
+bool launches(const RunRequest& request) {
+  using Step = DeviceProgram::Step;
+  return std::ranges::find(request.steps, Step::Kind::Launch, &Step::kind) != request.steps.end();
 }
 
 }  // namespace
@@ -62,6 +70,10 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const Inheritance& inh
     serve(std::move(ends.second), std::move(theirs), child->cell_, inherited);
   }
   child->channel_ = std::move(ends.first), child->done_ = std::move(ours);
+  // Sent before any candidate's code is in it. Without it there are no launches with variables.
+  Frame first = child->channel_.receive(after(kStarting));
+  if (!first || first.type != kMemory) return environment_error("a candidate's process does not start");
+  if (!first.descriptors.empty()) child->memory_ = std::move(first.descriptors[0]);
   return child;
 }
 
@@ -75,35 +87,116 @@ ChildProcess::~ChildProcess() {
 
 DeviceOutcome ChildProcess::ask(uint32_t request, std::string_view body, uint32_t wanted,
                                 std::chrono::milliseconds limit, const Interrupted& interrupted, std::string& answer) {
+  go_on();
   channel_.send(request, body, {}, after(limit));
+  return answered(wanted, limit, interrupted, answer);
+}
+
+DeviceOutcome ChildProcess::answered(uint32_t wanted, std::chrono::milliseconds limit, const Interrupted& interrupted,
+                                     std::string& answer) {
   Frame frame = receive(limit, interrupted);
   if (frame && frame.type != wanted) frame.arrival = Arrival::Malformed;
   if (!frame) return post_mortem(frame.arrival, limit);
   answer = std::move(frame.body);
+  // Before a launch what it uses is counted, and its threads have to fall asleep like others'.
+  if (restless_ && wanted != kPrepared) stop_when_idle();
   return {};
 }
 
-DeviceOutcome ChildProcess::time(const RunRequest& request, bool closely, const Interrupted& interrupted,
-                                 std::string& answer, double& seconds) {
-  constexpr std::chrono::milliseconds kPreparing{20'000};
-  DeviceOutcome outcome = ask(kPrepare, encode(request), kPrepared, kPreparing, interrupted, answer);
-  if (!outcome.ok() || !answer.empty()) return outcome;  // Not empty: the fault with which it ended already.
+std::chrono::nanoseconds ChildProcess::cpu_time() const {
+  clockid_t clock = 0;
+  timespec used{};
+  if (pid_ <= 0 || clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::nanoseconds(nanoseconds(used));
+}
+
+bool ChildProcess::has_ended() const {
+  siginfo_t found{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &found, WEXITED | WNOWAIT | WNOHANG) != 0 || found.si_pid == pid_;
+}
+
+void ChildProcess::stop_when_idle() {
+  restless_ = true;
+  if (pid_ > 0) kill(pid_, SIGSTOP);
+}
+
+void ChildProcess::go_on() const {
+  if (pid_ > 0 && restless_) kill(pid_, SIGCONT);
+}
+
+DeviceOutcome ChildProcess::run(const RunRequest& request, const Interrupted& interrupted, std::string& answer) {
+  has_run_ |= launches(request);
+  return ask(kRun, encode(request), kRan, request.limit, interrupted, answer);
+}
+
+DeviceOutcome ChildProcess::prepare(const RunRequest& request, const Interrupted& interrupted, std::string& answer) {
+  has_run_ |= launches(request);
+  return ask(kPrepare, encode(request), kPrepared, kPreparing, interrupted, answer);
+}
+
+Arrival ChildProcess::wait_until_awake(const Interrupted& interrupted) const {
+  constexpr auto kClosely = std::chrono::milliseconds(5);
+  for (const auto begin = Deadline::clock::now(); cell_->awake.load(std::memory_order_acquire) != requests_;) {
+    const auto waited = Deadline::clock::now() - begin;
+    if (waited > kPreparing || (interrupted && interrupted())) return Arrival::TimedOut;
+    if (waited > kClosely && has_ended()) return Arrival::Closed;
+    waited < kClosely ? sched_yield() : usleep(100);
+  }
+  return Arrival::Frame;
+}
+
+DeviceOutcome ChildProcess::launch(const RunRequest& request, bool closely, const Interrupted& interrupted,
+                                   double& seconds) {
   int64_t done_at = 0;
   if (take_message(done_at) != Message::None) return malformed();  // It is done before it was asked.
-  const int64_t begun = now();
+  cell_->wake.store(++requests_, std::memory_order_release);
+  syscall(SYS_futex, &cell_->wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  if (Arrival arrival = wait_until_awake(interrupted); arrival != Arrival::Frame)
+    return post_mortem(arrival, kPreparing);
   const auto began = std::chrono::steady_clock::now();
-  cell_->go.store(++requests_, std::memory_order_release);
+  const int64_t begun = now();
+  const auto used = cpu_time() - filling_from_;
+  cell_->go.store(requests_, std::memory_order_release);
   if (Arrival arrival = wait_until_done(request.limit, closely, interrupted, done_at); arrival != Arrival::Frame)
     return post_mortem(arrival, request.limit);
   const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   seconds = static_cast<double>(done_at - begun) * 1e-9;
   // If the system's clock was set meanwhile, this process's own waiting is as good.
   if (seconds <= 0 || seconds > waited) seconds = waited;
-  Frame frame = receive(kPreparing, interrupted);
-  if (frame && frame.type != kRan) frame.arrival = Arrival::Malformed;
-  if (!frame) return post_mortem(frame.arrival, kPreparing);
-  answer = std::move(frame.body);
+  seconds += std::max(0.0, std::chrono::duration<double>(used).count());
   return {};
+}
+
+DeviceOutcome ChildProcess::finish(const Interrupted& interrupted, std::string& answer) {
+  return answered(kRan, kPreparing, interrupted, answer);
+}
+
+bool ChildProcess::carry_variables(const RunRequest& request, bool into_child) {
+  for (auto& [image, variables] : request.variables) {
+    auto known = variables_.find(image);
+    for (auto& variable : variables) {
+      if (known == variables_.end() || variable.index >= known->second.size()) return false;
+      const uint64_t own = known->second[variable.index], copy = variable.shadow, room = variable.room;
+      if (variable.bound && !carry(into_child, own, copy, variable.size)) return false;
+      if (into_child) continue;
+      if (!carry(false, own - room, copy - room, room)) return false;
+      if (!carry(false, own + variable.size, copy + variable.size, room)) return false;
+    }
+  }
+  return true;
+}
+
+bool ChildProcess::carry(bool into_child, uint64_t own, uint64_t copy, uint64_t bytes) const {
+  while (bytes > 0) {
+    auto* here = reinterpret_cast<void*>(copy);
+    const auto there = static_cast<off_t>(own);
+    const ssize_t moved =
+        into_child ? pwrite(memory_.get(), here, bytes, there) : pread(memory_.get(), here, bytes, there);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    own += static_cast<uint64_t>(moved), copy += static_cast<uint64_t>(moved), bytes -= static_cast<uint64_t>(moved);
+  }
+  return true;
 }
 
 ChildProcess::Message ChildProcess::take_message(int64_t& done_at) {
@@ -190,7 +283,12 @@ DeviceOutcome ChildProcess::post_mortem(Arrival how, std::chrono::milliseconds l
   DeviceOutcome outcome{DeviceFault::Crashed, "the candidate's process has ended before"};
   outcome.survived = true;
   if (pid_ <= 0) return outcome;  // To signal -1 is to signal everybody.
-  kill(pid_, how == Arrival::Closed ? SIGCONT : SIGKILL);
+  // It may have closed its connections and live on.
+  for (const auto closed = Deadline::clock::now(); how == Arrival::Closed && !has_ended(); usleep(100)) {
+    kill(pid_, SIGCONT);
+    if (Deadline::clock::now() - closed > kEnding) break;
+  }
+  if (!has_ended()) kill(pid_, SIGKILL);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
   pid_ = -1;

@@ -16,6 +16,7 @@
 #include "core/base/wire.h"
 #include "sandbox/device/confined_cpu/child.h"
 #include "sandbox/device/confined_cpu/child_process.h"
+#include "sandbox/device/confined_cpu/idle_children.h"
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/host_kernels.h"
 #include "sandbox/device/late_writes.h"
@@ -31,6 +32,7 @@ constexpr uint64_t kGuard = 64 << 10;            ///< Faulting bytes on each sid
 constexpr uint64_t kVariableBytes = 4ull << 30;  ///< Address space for copies of module variables; pages come with use.
 constexpr size_t kMostChildren = 3;              ///< Of the original, of a candidate, and of another build.
 constexpr std::chrono::seconds kLoadLimit{20};
+constexpr const char* kNoWay = "there is no way to module variables in a candidate's process";
 constexpr double kShortSeconds = 1e-3;  ///< Threads of shorter launches are pinned.
 
 uint64_t down(uint64_t address) { return address / kPage * kPage; }
@@ -56,6 +58,41 @@ Error no_memory(uint64_t address, uint64_t bytes) {
                   errno == EEXIST ? "something else is there" : std::strerror(errno));
   return environment_error(text);
 }
+
+/// The steps from `from` to the next launch, which are this process's, and the interval that comes then, if it is
+/// timed.
+struct Between {
+  Between(std::span<const Step> steps, size_t from) : own(steps.subspan(from)) {
+    const auto next = std::ranges::find_if(own, [](const Step& step) {
+      return step.kind == Step::Kind::Begin || (step.kind == Step::Kind::Launch && image_of(step.launch->kernel) != 0);
+    });
+    end = from + static_cast<size_t>(next - own.begin());
+    if (next != own.end() && next->kind == Step::Kind::Begin)
+      interval = {std::next(next), std::ranges::find(next, own.end(), Step::Kind::End, &Step::kind)};
+    own = own.first(end - from);
+    filling = end;
+    for (; filling > from && !is_look(steps[filling - 1]); --filling) {}
+  }
+  /// Up to the last look at what a launch left.
+  std::span<const Step> looks() const {
+    size_t count = 0;
+    for (size_t i = 0; i < own.size() && own[i].kind != Step::Kind::LookAgain; ++i)
+      if (is_look(own[i])) count = i + 1;
+    return own.first(count);
+  }
+  static bool is_look(const Step& step) { return step.kind == Step::Kind::Look || step.kind == Step::Kind::LookAgain; }
+
+  std::span<const Step> own, interval;
+  size_t end = 0;      ///< Index of what comes behind them.
+  size_t filling = 0;  ///< Index of the first that has nothing to do with the launch before them.
+};
+
+/// What a child has ready.
+struct TimedLaunch {
+  ChildProcess* child = nullptr;
+  uint64_t image = 0;
+  RunRequest request;
+};
 
 class ConfinedCpu : public Device {
  public:
@@ -149,27 +186,34 @@ class ConfinedCpu : public Device {
     LateWrites late_writes;
     std::set<uint64_t> timed;
     const std::span<const Step> steps = program.steps();
-    for (size_t at = 0; at < steps.size(); ++at) {
-      const Step& step = steps[at];
+    for (size_t at = 0; at < steps.size();) {
+      // What fills memory for a launch comes once its child has everything else ready, and sleeps.
+      const Between between(steps, at);
+      TimedLaunch next;
+      for (; at < between.end; ++at) {
+        if (at == between.filling)
+          if (DeviceOutcome ready = prepare(between.interval, program, limit, next); !ready.ok()) return ready;
+        if (steps[at].kind == Step::Kind::Look) late_writes.look(steps[at].to, steps[at].bytes);
+        else if (steps[at].kind != Step::Kind::LookAgain) execute_on_host(steps[at]);
+        else if (!late_writes.found_none()) return cheated(LateWrites::kText);
+      }
+      if (at == steps.size()) break;
       DeviceOutcome ran;
-      if (step.kind == Step::Kind::Begin) {
-        const auto end = std::ranges::find(steps.subspan(at), Step::Kind::End, &Step::kind);
-        const auto interval = steps.subspan(at + 1, static_cast<size_t>(end - steps.begin()) - at - 1);
+      if (steps[at].kind == Step::Kind::Begin) {
         double seconds = 0;
-        ran = time_interval(interval, program, step.byte != std::byte{0}, limit, seconds, timed);
+        const bool closely = steps[at].byte != std::byte{0};
+        if (DeviceOutcome ready = prepare(between.interval, program, limit, next); !ready.ok()) return ready;
+        at += between.interval.size() + 2;
+        const auto looks = Between(steps, at).looks();
+        ran = time_interval(between.interval, next, closely, looks, late_writes, seconds);
+        at += looks.size();
         outcome.seconds.push_back(seconds);
+        if (next.child) timed.insert(next.image);
         std::ranges::move(ran.findings, std::back_inserter(outcome.findings));
         if (!ran.not_checked.empty()) outcome.not_checked = std::move(ran.not_checked);
         if (program.field) outcome.field = std::move(ran.field);
-        at += interval.size() + 1;
-      } else if (step.kind == Step::Kind::Look) {
-        late_writes.look(step.to, step.bytes);
-      } else if (step.kind == Step::Kind::LookAgain) {
-        if (!late_writes.found_none()) ran = cheated(LateWrites::kText);
-      } else if (step.kind != Step::Kind::Launch || image_of(step.launch->kernel) == 0) {
-        execute_on_host(step);
       } else {
-        ran = run_in_child({&step, 1}, program.reordered, limit);
+        ran = run_in_child({&steps[at++], 1}, program.reordered, limit);
       }
       if (!ran.ok()) return ran;
     }
@@ -234,6 +278,7 @@ class ConfinedCpu : public Device {
     if (!child) {
       KERNELIFT_ASSIGN(child, ChildProcess::start({images_, placed_, options_.threads, options_.memory_bytes}));
       if (!overhead_) KERNELIFT_TRY(measure_overhead(*child));
+      if (!images_[image].variables.empty()) (void)load_in(*child, image).ok();  // A launch from it will say why not.
     }
     child->used = ++uses_;
     if (children_.size() > kMostChildren)
@@ -250,7 +295,11 @@ class ConfinedCpu : public Device {
       nothing.limit = kLoadLimit;
       std::string answer;
       double seconds = 0;
-      if (DeviceOutcome outcome = child.time(nothing, false, {}, answer, seconds); !outcome.ok() || !sound(answer))
+      DeviceOutcome outcome = child.prepare(nothing, {}, answer);
+      IdleChildren::settle(children_, child), child.begin_filling();
+      if (outcome.ok()) outcome = child.launch(nothing, false, {}, seconds);
+      if (outcome.ok()) outcome = child.finish({}, answer);
+      if (!outcome.ok() || !sound(answer))
         return environment_error("a candidate's process cannot be timed: " + outcome.detail);
       all.push_back(seconds);
     }
@@ -266,18 +315,20 @@ class ConfinedCpu : public Device {
     return reader.ok() && none;
   }
 
-  /// Has a child load an image and say what is in it. An Error says why it cannot be loaded.
-  Status list(uint64_t number, DeviceImage& into) {
-    KERNELIFT_ASSIGN(ChildProcess * child, child_of(number));
+  /// What a child says is in an image that it loads. An Error says why it cannot be loaded.
+  struct Listed {
+    std::vector<DeviceKernel> kernels;
+    std::vector<confined::Image::Variable> variables;
+  };
+  Result<Listed> load_in(ChildProcess& child, uint64_t number) {
     std::string answer;
-    DeviceOutcome outcome = child->ask(kLoad, WireWriter().number(number).take(), kLoaded, kLoadLimit, {}, answer);
+    DeviceOutcome outcome = child.ask(kLoad, WireWriter().number(number).take(), kLoaded, kLoadLimit, {}, answer);
+    if (!outcome.ok()) return environment_error(outcome.detail);
     WireReader reader(answer);
     auto fault = static_cast<DeviceFault>(reader.number());
     std::string detail = reader.text();
-    if (!outcome.ok() || fault != DeviceFault::None) {
-      children_.erase(number);
-      return environment_error(outcome.ok() ? detail : outcome.detail);
-    }
+    if (fault != DeviceFault::None) return environment_error(detail);
+    Listed into;
     uint64_t kernels = reader.number();
     for (uint64_t i = 0; i < kernels && !reader.failed(); ++i) {
       DeviceKernel kernel;
@@ -293,9 +344,27 @@ class ConfinedCpu : public Device {
       into.kernels.push_back(std::move(kernel));
     }
     uint64_t variables = reader.number();
+    std::vector<uint64_t> addresses;
     for (uint64_t i = 0; i < variables && !reader.failed(); ++i) {
-      confined::Image::Variable variable;
+      auto& variable = into.variables.emplace_back();
       variable.name = reader.text(), variable.size = reader.number(), variable.room = reader.number();
+      addresses.push_back(reader.number());
+    }
+    if (!reader.ok()) return environment_error("the process that loads it sent nonsense");
+    child.learn(number, std::move(addresses));
+    return into;
+  }
+
+  /// Has a child load an image and say what is in it. An Error says why it cannot be loaded.
+  Status list(uint64_t number, DeviceImage& into) {
+    KERNELIFT_ASSIGN(ChildProcess * child, child_of(number));
+    auto listed = load_in(*child, number);
+    if (!listed.ok()) {
+      children_.erase(number);
+      return std::move(listed).error();
+    }
+    into.kernels = std::move(listed->kernels);
+    for (auto& variable : listed->variables) {
       auto whole_lines = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
       // A candidate may have lied about its size.
       if (std::max(variable.size, variable.room) > kVariableBytes ||
@@ -310,7 +379,6 @@ class ConfinedCpu : public Device {
           {variable.name, reinterpret_cast<uint64_t>(variable.shadow), variable.size, variable.room});
       images_[number].variables.push_back(std::move(variable));
     }
-    if (!reader.ok()) return environment_error("the process that loads it sent nonsense");
     return copy_initial_values(number, *child);
   }
 
@@ -326,7 +394,7 @@ class ConfinedCpu : public Device {
     }
     request.leave_only = true;
     std::string answer;
-    DeviceOutcome outcome = child.ask(kRun, encode(request), kRan, kLoadLimit, {}, answer);
+    DeviceOutcome outcome = child.run(request, {}, answer);
     return outcome.ok() && sound(answer) ? done() : environment_error("reading module variables: " + outcome.detail);
   }
 
@@ -392,7 +460,7 @@ class ConfinedCpu : public Device {
     if (!child.ok()) return not_started(child.error());
     std::string answer;
     const RunRequest request = request_for(steps, reordered, limit);
-    DeviceOutcome outcome = (*child)->ask(kRun, encode(request), kRan, limit, interrupted, answer);
+    DeviceOutcome outcome = (*child)->run(request, interrupted, answer);
     const auto intervals = static_cast<size_t>(std::ranges::count(steps, Step::Kind::End, &Step::kind));
     believe(**child, image, answer, intervals, request, outcome);
     return outcome;
@@ -402,28 +470,62 @@ class ConfinedCpu : public Device {
     return run_in_child(program.steps(), program.reordered, limit);
   }
 
-  /// Runs the steps between a Begin and its End: in the child of their image if they launch from one, else here.
-  DeviceOutcome time_interval(std::span<const Step> steps, const DeviceProgram& program, bool closely,
-                              std::chrono::milliseconds limit, double& seconds, std::set<uint64_t>& timed) {
+  /// Has the child of the image that the interval launches from, if any, get ready for it.
+  DeviceOutcome prepare(std::span<const Step> interval, const DeviceProgram& program, std::chrono::milliseconds limit,
+                        TimedLaunch& launch) {
+    if (launch.child || image_in(interval) == 0) return {};
+    launch.image = image_in(interval);
+    auto child = child_of(launch.image);
+    if (!child.ok()) return not_started(child.error());
+    launch.request = request_for(interval, program.reordered, limit);
+    launch.request.check = program.check, launch.request.field = program.field;
+    for (auto& [image, variables] : launch.request.variables) {
+      if (variables.empty() || (*child)->knows(image)) continue;
+      if (auto listed = load_in(**child, image); !listed.ok()) {
+        children_.erase(launch.image);
+        return not_started(listed.error());
+      }
+    }
+    std::string answer;
+    DeviceOutcome outcome = (*child)->prepare(launch.request, interrupted, answer);
+    if (outcome.ok() && answer.empty()) {
+      launch.child = *child;
+      IdleChildren::settle(children_, **child);
+      (*child)->begin_filling();
+      return outcome;
+    }
+    believe(**child, launch.image, answer, 0, launch.request, outcome);
+    return outcome.ok() ? (*child)->malformed() : outcome;
+  }
+
+  /// Runs the steps between a Begin and its End: in the child of their image if they launch from one, else here. Then
+  /// `looks`, before anything else.
+  DeviceOutcome time_interval(std::span<const Step> steps, TimedLaunch& launch, bool closely,
+                              std::span<const Step> looks, LateWrites& late_writes, double& seconds) {
     constexpr double kLeastShare = 0.1;  // Of what was measured; durations are divided by.
-    DeviceOutcome outcome;
-    const uint64_t image = image_in(steps);
-    if (image == 0) {
+    auto look = [&] {
+      for (auto& step : looks)
+        step.kind == Step::Kind::Look ? late_writes.look(step.to, step.bytes) : execute_on_host(step);
+    };
+    if (!launch.child) {
       const auto from = std::chrono::steady_clock::now();
       for (auto& step : steps) execute_on_host(step);
       seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
-      return outcome;
+      look();
+      return {};
     }
-    auto child = child_of(image);
-    if (!child.ok()) return not_started(child.error());
-    timed.insert(image);
+    ChildProcess& child = *launch.child;
+    if (!child.carry_variables(launch.request, true)) return not_started(environment_error(kNoWay));
+    const IdleChildren idle(children_, child);
+    DeviceOutcome outcome = child.launch(launch.request, closely, interrupted, seconds);
+    if (outcome.ok()) look();
+    idle.stop_restless(seconds);
     std::string answer;
-    RunRequest request = request_for(steps, program.reordered, limit);
-    request.check = program.check, request.field = program.field;
-    outcome = (*child)->time(request, closely, interrupted, answer, seconds);
+    if (outcome.ok()) outcome = child.finish(interrupted, answer);
+    if (outcome.ok() && !child.carry_variables(launch.request, false)) outcome = child.malformed();
     seconds = std::max(seconds - *overhead_, kLeastShare * seconds);
-    if (image == images_.begin()->first) shortest_ = std::min(shortest_, seconds);
-    believe(**child, image, answer, 0, request, outcome);
+    if (launch.image == images_.begin()->first) shortest_ = std::min(shortest_, seconds);
+    believe(child, launch.image, answer, 0, launch.request, outcome);
     return outcome;
   }
 
@@ -433,8 +535,8 @@ class ConfinedCpu : public Device {
   uint64_t last_image_ = 0;
   std::map<uint64_t, uint64_t> placed_;
   std::byte* variables_ = nullptr;
-  uint64_t variable_bytes_ = 0;                                 ///< Taken by copies of variables so far.
-  std::map<uint64_t, std::unique_ptr<ChildProcess>> children_;  ///< By image.
+  uint64_t variable_bytes_ = 0;  ///< Taken by copies of variables so far.
+  Children children_;
   uint64_t uses_ = 0;
   std::optional<double> overhead_;  ///< Seconds that timing a request costs.
   double shortest_ = 1e9;           ///< Seconds of a launch of the image that was loaded first, the original.

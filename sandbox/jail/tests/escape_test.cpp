@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <linux/io_uring.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -385,6 +386,97 @@ TEST(Escape, MapsNoCodeOnceTheJailIsSealed) {
   EXPECT_EQ(in_jail([] { return seal_jail().ok() ? outcome(open("/proc/self/maps", O_RDONLY)) : "not sealed"; }),
             std::strerror(EPERM));
 }
+
+TEST(Escape, LearnsNothingAboutFilesOnceTheJailIsSealed) {
+  for (auto& ask : std::initializer_list<std::function<long()>>{
+           [] {
+             struct stat found{};
+             return syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &found, 0);
+           },
+           [] {
+             struct stat found{};
+             return syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &found, AT_EMPTY_PATH);
+           },
+           [] {
+             struct statx found{};
+             return syscall(SYS_statx, AT_FDCWD, "/etc/passwd", 0, STATX_BASIC_STATS, &found);
+           },
+           [] { return syscall(SYS_faccessat, AT_FDCWD, "/etc/passwd", F_OK); },
+           [] { return syscall(SYS_faccessat2, AT_FDCWD, "/etc/passwd", F_OK, 0); },
+           [] {
+             char into[256];
+             return syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", into, sizeof into);
+           },
+           [] {
+             char into[4096];
+             return syscall(SYS_getcwd, into, sizeof into);
+           },
+#if defined(__x86_64__)
+           [] {
+             struct stat found{};
+             return syscall(SYS_stat, "/etc/passwd", &found);
+           },
+           [] {
+             struct stat found{};
+             return syscall(SYS_lstat, "/etc/passwd", &found);
+           },
+           [] { return syscall(SYS_access, "/etc/passwd", F_OK); },
+           [] {
+             char into[256];
+             return syscall(SYS_readlink, "/proc/self/exe", into, sizeof into);
+           },
+#endif
+       })
+    EXPECT_EQ(in_jail([&] { return seal_jail().ok() ? outcome(ask()) : "not sealed"; }), std::strerror(EPERM));
+}
+
+TEST(Escape, HearsOfNoRefusedCallItselfOnceTheJailIsSealed) {
+  const auto take_over = [](int signal) {
+    if (!seal_jail().ok()) return std::string("not sealed");
+    struct sigaction action{};
+    action.sa_handler = SIG_IGN;
+    return outcome(sigaction(signal, &action, nullptr));
+  };
+  EXPECT_EQ(in_jail([&] { return take_over(SIGSYS); }), refused_call("rt_sigaction"));
+  EXPECT_EQ(in_jail([&] { return take_over(SIGFPE); }), "done");
+}
+
+TEST(Escape, DoesNotGoOnByItselfOnceItIsStopped) {
+  EXPECT_EQ(in_jail([] {
+              if (!seal_jail().ok()) return std::string("not sealed");
+              return outcome(syscall(SYS_tgkill, getpid(), gettid(), SIGCONT));
+            }),
+            refused_call("tgkill"));
+}
+
+#if defined(__x86_64__)
+TEST(Escape, ChangesNoTableOfFunctionsOnceTheJailIsSealed) {
+  if (!can_seal_code()) GTEST_SKIP() << "no mseal here";
+  // The table by which this program finds the functions of libraries is read-only from its start.
+  uintptr_t table = 0;
+  const auto find = [](dl_phdr_info* library, size_t, void* into) {
+    for (int i = 0; i < library->dlpi_phnum; ++i) {
+      if (library->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+      for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(library->dlpi_addr + library->dlpi_phdr[i].p_vaddr);
+           entry->d_tag != DT_NULL; ++entry)
+        if (entry->d_tag == DT_PLTGOT) *static_cast<uintptr_t*>(into) = entry->d_un.d_ptr;
+    }
+    return 1;  // The program is the first.
+  };
+  dl_iterate_phdr(find, &table);
+  ASSERT_NE(table, 0u);
+  EXPECT_EQ(in_jail([&] {
+              *reinterpret_cast<volatile uintptr_t*>(table + 3 * sizeof table) = 0;
+              return std::string("written");
+            }).substr(0, 26),
+            "Segmentation fault writing");
+  EXPECT_EQ(in_jail([&] {
+              if (!seal_jail().ok()) return std::string("not sealed");
+              return outcome(mprotect(reinterpret_cast<void*>(table / 4096 * 4096), 4096, PROT_READ | PROT_WRITE));
+            }),
+            std::strerror(EPERM));
+}
+#endif
 
 TEST(Escape, ReplacesNoCodeOnceTheJailIsSealed) {
   if (!can_seal_code()) GTEST_SKIP() << "no mseal here";

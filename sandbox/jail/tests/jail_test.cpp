@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 #include "core/base/process.h"
 #include "sandbox/jail/channel.h"
 #include "sandbox/jail/landlock.h"
+#include "sandbox/jail/namespaces.h"
 
 namespace kernelift::sandbox {
 namespace {
@@ -151,6 +154,48 @@ TEST(Jail, LetsAToolchainStartProgramsButNotReachTheNetworkOrOtherFiles) {
     EXPECT_NE(shell("echo x > " + path + "/elsewhere").exit_code, 0);
   }
   EXPECT_TRUE(in_jail(spec, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM ? 0 : 1; }).returned(0));
+}
+
+TEST(Jail, LetsAToolchainMakeNoNamespaceOfItsOwn) {
+  JailSpec spec;
+  spec.kind = JailKind::Toolchain;
+  for (int space : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET})
+    EXPECT_TRUE(in_jail(spec, [&] {
+                  const long made = syscall(SYS_clone, space | SIGCHLD, 0, 0, 0, 0);
+                  if (made == 0) _exit(0);
+                  return made < 0 && errno == EPERM ? 0 : 1;
+                }).returned(0));
+  EXPECT_TRUE(in_jail(spec, [] { return syscall(SYS_clone3, nullptr, 0) < 0 && errno == ENOSYS ? 0 : 1; }).returned(0));
+  constexpr long kOpenTree = 428, kFsopen = 430, kMountSetattr = 442, kSetxattrat = 463;
+  for (long call : {kOpenTree, kFsopen, kMountSetattr, kSetxattrat})
+    EXPECT_TRUE(
+        in_jail(spec, [&] { return syscall(call, -1, "/", 0, nullptr, 0) < 0 && errno == EPERM ? 0 : 1; }).returned(0))
+        << call;
+}
+
+TEST(Jail, LetsAToolchainChangeRightsAndTimesInItsFolderOnly) {
+  auto folder = TemporaryFolder::create("jail");
+  ASSERT_TRUE(folder.ok());
+  const std::string beside = folder->path() / "beside", own = folder->path() / "private";
+  ASSERT_TRUE(write_atomically(beside, "x").ok());
+  std::filesystem::create_directory(own);
+  JailSpec spec;
+  spec.kind = JailKind::Toolchain, spec.readable = {"/usr", folder->path()}, spec.writable = own;
+  EXPECT_TRUE(in_jail(spec, [&] {
+                const std::string made = own + "/made";
+                if (open(made.c_str(), O_WRONLY | O_CREAT, 0600) < 0) return 1;
+                return chmod(made.c_str(), 0644) == 0 && utimensat(AT_FDCWD, made.c_str(), nullptr, 0) == 0 ? 0 : 2;
+              }).returned(0));
+  const Ended tried = in_jail(spec, [&] {
+    if (chmod(beside.c_str(), 0777) == 0 || errno != EROFS) return 1;
+    return utimensat(AT_FDCWD, beside.c_str(), nullptr, 0) < 0 && errno == EROFS ? 0 : 2;
+  });
+  pid_t child = fork();
+  if (child == 0) _exit(enter_namespaces().mount ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  if (status != 0) GTEST_SKIP() << "no mount namespaces here";
+  EXPECT_TRUE(tried.returned(0)) << tried.status;
 }
 
 TEST(Jail, LetsAToolchainStartProgramsOfAProcessWithManyOpenFiles) {
