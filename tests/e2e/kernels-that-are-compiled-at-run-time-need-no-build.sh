@@ -61,7 +61,7 @@ expect_says "apply writes this text beside the original"
 rm -r .kernelift/programs/scale-*/tuned
 
 # What tune found before is tried first by the next search.
-expect_exit 1 "$KL" optimize --device cpu --run 'sh run.sh' --time 10s --json
+expect_exit 1 "$KL" optimize --device cpu --run 'sh run.sh' --time 30s --json
 expect_says "Nothing is built (no --build)"
 python3 - "$WORK/.out" <<'P'
 import json, sys

@@ -210,7 +210,7 @@ TEST_F(AsBuiltTest, FiguresAreThoseOfTheApplicationsCompiler) {
   EXPECT_EQ(slow.built_by, BuiltBy::Clang);
   EXPECT_THAT(slow.detail, HasSubstr("built by clang"));
 
-  Verdict refused = judge(source(30, 30, "__builtin_elementwise_abs(i)"));
+  Verdict refused = judge(source(30, 30, "__builtin_rotateleft32(i, 1)"));
   EXPECT_EQ(refused.outcome, Outcome::CompileFailed);
   EXPECT_THAT(refused.detail, HasSubstr("as built by nvcc"));
   EXPECT_NEAR(refused.by_clang.value().speedup, 200.0 / 30, 1e-3);
