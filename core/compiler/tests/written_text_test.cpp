@@ -244,6 +244,20 @@ TEST(WrittenText, AValueOfTheOwnTextStaysInItsStatement) {
   EXPECT_EQ(refusal("_Float16 b;\n", std::string(kOwn) + "_Float16 a;\n"), "");
 }
 
+TEST(WrittenText, AMacroOrParameterOfTheOwnTextMayBeUsedAnywhere) {
+  const std::string own =
+      "#define _PB_N n\n__global__ void k(float* _A, int _N, int n) {\n  if (_N < _PB_N) _A[0] = "
+      "__GXX_ABI_VERSION;\n}\n";
+  auto refusal = [&](const std::string& line) {
+    std::string changed = own;
+    changed.insert(changed.rfind('}'), line);
+    return OwnText(own).first_refusal(written_constructs(changed), "kernel.cu");
+  };
+  EXPECT_EQ(refusal("  for (int i = 0; i < _PB_N + _N; ++i) _A[i] = 1;\n"), "");
+  EXPECT_NE(refusal("  _A[1] = 2 * __GXX_ABI_VERSION;\n"), "") << "what a compiler predefines stays where it was";
+  EXPECT_NE(refusal("  _A[1] = _OTHER;\n"), "");
+}
+
 TEST(WrittenText, AdmitsReservedWordsOfDeviceCode) {
   for (const char* text :
        {"__device__ float f(const float* __restrict__ x) { return __ldg(x) + __shfl_xor_sync(~0u, *x, 1); }\n",

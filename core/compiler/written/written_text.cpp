@@ -282,6 +282,8 @@ class Reading {
     const SourceToken& token = tokens_[at];
     const bool reserved = is_reserved_word(token.text);
     if (!is_value(token) && (!reserved || is_device_word(token.text) || is_like_an_intrinsic(token.text))) return;
+    // A macro of the text is what its definition says, which is read as well.
+    if (macros_.contains(token.text)) return;
     const bool spelled_as_type = !token.text.ends_with("__") && !token.text.starts_with("__builtin_") &&
                                  std::ranges::any_of(token.text, [](char c) { return c >= 'a' && c <= 'z'; });
     if (reserved && spelled_as_type) return add("reserved", token.text, token.line);
@@ -340,6 +342,14 @@ bool is_counted(const std::string& rule) {
 
 std::string number_of(const std::string& name) { return "number\n" + name; }
 std::string name_of(const std::string& name) { return "name\n" + name; }
+std::string declared_of(const std::string& name) { return "declared\n" + name; }
+
+/// The token names a variable or a parameter where it stands: `int _N,`, `float* _A)`.
+bool is_declared(const Tokens& tokens, size_t at) {
+  if (at == 0 || at + 1 >= tokens.size() || !is_any(tokens[at + 1], {",", ")", "=", ";", "[", "{"})) return false;
+  const size_t before = at > 1 && is_any(tokens[at - 1], {"*", "&"}) ? at - 2 : at - 1;
+  return tokens[before].kind == Kind::Identifier && !is_any(tokens[before], {"return", "case", "else", "sizeof"});
+}
 
 }  // namespace
 
@@ -443,8 +453,12 @@ bool is_free_pragma(std::string_view text) {
 
 OwnText::OwnText(std::string_view text) {
   std::set<std::string> names;
-  for (auto& token : source_tokens(text))
-    if (token.kind == Kind::Identifier) names.insert(name_of(token.text));
+  const Tokens tokens = source_tokens(text);
+  for (size_t at = 0; at < tokens.size(); ++at) {
+    if (tokens[at].kind != Kind::Identifier) continue;
+    names.insert(name_of(tokens[at].text));
+    if (is_reserved_word(tokens[at].text) && is_declared(tokens, at)) names.insert(declared_of(tokens[at].text));
+  }
   words_.insert(names.begin(), names.end());
   for (auto& construct : written_constructs(text)) {
     words_.insert(construct.identity());
@@ -462,6 +476,8 @@ std::string OwnText::first_refusal(const std::vector<WrittenConstruct>& construc
       continue;
     }
     if (construct.rule == "reserved" && words_.contains(name_of(construct.text))) continue;
+    if (construct.rule == "value" && words_.contains(declared_of(construct.text.substr(0, construct.text.find('\n')))))
+      continue;
     std::string why = construct.why;
     if (construct.rule == "macro") {
       if (construct.numeric && words_.contains(number_of(construct.macro))) continue;  // Another value.
