@@ -121,9 +121,7 @@ class Proving {
                                          first_error(declared.error().message));
     }
     unit.headers = declared->headers;
-    KERNELIFT_TRY(check_macros(unit));
-    KERNELIFT_TRY(check_names(unit));
-    KERNELIFT_TRY(check_beside(unit));
+    KERNELIFT_TRY(check_names_of(unit));
     auto after = compile_host_half(context, unit, after_, true);
     if (!after.ok())
       return refused("the host half of " + name_of(unit) +
@@ -155,39 +153,43 @@ class Proving {
     });
   }
 
+  /// What the patch names, against what the unit reads, which is read once.
+  Status check_names_of(const HostUnit& unit) {
+    const IntroducedNames& names = q_.patch.introduced;
+    const bool brings = !names.words.empty() || !names.declared.empty();
+    if (q_.patch.macros.empty() && !brings && q_.patch.beside.empty()) return done();
+    KERNELIFT_ASSIGN(HostText text, read_host_text(unit, before_, true));
+    KERNELIFT_TRY(check_macros(unit, text));
+    if (brings) KERNELIFT_TRY(check_introduced(unit, text));
+    return check_beside(unit, text);
+  }
   /// A new macro must have a name that the unit reads nowhere, in no header and in no conditional that it skips.
-  Status check_macros(const HostUnit& unit) {
-    if (q_.patch.macros.empty()) return done();
-    HostUnit by_toolkit = unit;
-    by_toolkit.headers = cuda_toolkit() ? HeaderSet::Toolkit : unit.headers;
-    for (const HostUnit* as : {&unit, static_cast<const HostUnit*>(&by_toolkit)}) {
-      if (as != &unit && as->headers == unit.headers) continue;
-      auto text = read_host_text(*as, before_, true);
-      if (!text.ok() && as == &unit) return std::move(text).error();
+  Status check_macros(const HostUnit& unit, const HostText& text) {
+    auto none_is_in = [&](const HostText& read) -> Status {
       for (auto& name : q_.patch.macros)
-        if (text.ok() && text->identifiers.contains(name)) return taken(unit, name);
-    }
-    return done();
+        if (read.identifiers.contains(name)) return taken(unit, name);
+      return done();
+    };
+    KERNELIFT_TRY(none_is_in(text));
+    if (q_.patch.macros.empty() || !cuda_toolkit() || unit.headers == HeaderSet::Toolkit) return done();
+    HostUnit by_toolkit = unit;
+    by_toolkit.headers = HeaderSet::Toolkit;
+    auto other = read_host_text(by_toolkit, before_, true);
+    return other.ok() ? none_is_in(*other) : done();
   }
   /// What the candidate names has to be nothing else in the unit: no macro that is none where it was judged, and, at
   /// the scope of a namespace, nothing that the application's own files mention.
-  Status check_names(const HostUnit& unit) {
-    const IntroducedNames& names = q_.patch.introduced;
-    if (names.words.empty() && names.declared.empty()) return done();
-    KERNELIFT_ASSIGN(auto text, read_host_text(unit, before_, true));
-    const auto main_file = std::filesystem::weakly_canonical(std::filesystem::path(unit.folder) / unit.file);
-    const std::vector<FileVersion> judged{{main_file, q_.patch.judged_beside, {}}};
-    const HostText alone = readable_host_text(unit, judged, false);
+  Status check_introduced(const HostUnit& unit, const HostText& text) {
+    const fs::path main_file = fs::weakly_canonical(fs::path(unit.folder) / unit.file);
+    const HostText alone = readable_host_text(unit, {{main_file, q_.patch.judged_beside, {}}}, false);
     std::set<std::string> macros;
     std::ranges::set_difference(text.macros, alone.macros, std::inserter(macros, macros.end()));
-    const std::string clash = first_clash(names, text.own_identifiers, macros);
+    const std::string clash = first_clash(q_.patch.introduced, text.own_identifiers, macros);
     return clash.empty() ? done() : refused("in " + name_of(unit) + " " + clash);
   }
   /// Nothing else of the program may have the name of the kernel beside, which other units may launch.
-  Status check_beside(const HostUnit& unit) {
-    if (q_.patch.beside.empty()) return done();
-    KERNELIFT_ASSIGN(auto text, read_host_text(unit, before_, true));
-    if (!text.identifiers.contains(q_.patch.beside)) return done();
+  Status check_beside(const HostUnit& unit, const HostText& text) {
+    if (q_.patch.beside.empty() || !text.identifiers.contains(q_.patch.beside)) return done();
     return refused("the kernel beside '" + q_.patch.kernel + "' would be called '" + q_.patch.beside +
                    "', a name that " + name_of(unit) + " or a header that it includes uses");
   }
