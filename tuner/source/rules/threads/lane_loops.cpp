@@ -181,6 +181,15 @@ std::optional<std::vector<TextEdit>> share_iterations(const KernelSource& source
            {increment->begin, increment->end, counted.counter->getNameAsString() + " += " + stride + count}}};
 }
 
+size_t mentions_of_sum(const KernelSource& source, const clang::BinaryOperator* assignment) {
+  if (assignment->getOpcode() == clang::BO_AddAssign || assignment->getOpcode() == clang::BO_SubAssign) return 1;
+  if (assignment->getOpcode() != clang::BO_Assign) return 0;
+  auto* sum = llvm::dyn_cast<clang::BinaryOperator>(assignment->getRHS()->IgnoreParenImpCasts());
+  const bool adds = sum && sum->getOpcode() == clang::BO_Add &&
+                    squeezed(source.spelled(sum->getLHS())) == squeezed(source.spelled(assignment->getLHS()));
+  return adds ? 2 : 0;
+}
+
 std::optional<int64_t> constant_value(const KernelSource& source, const clang::Expr* value) {
   clang::Expr::EvalResult result;
   if (value->isValueDependent() || !value->EvaluateAsInt(result, source.context())) return std::nullopt;
@@ -280,14 +289,12 @@ bool LaneLoops::only_reduces(const clang::ForStmt* loop, const clang::VarDecl* c
     if (type->isBooleanType() || (type->isIntegerType() && !binary->getRHS()->isTypeDependent() &&
                                   !binary->getRHS()->IgnoreParenImpCasts()->getType()->isIntegerType()))
       return true;
-    if (binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_SubAssign) {
+    if (const size_t mentioned = mentions_of_sum(source_, binary)) {
+      extra = mentioned - 1;
     } else if (binary->getOpcode() == clang::BO_Assign) {
       auto* value = binary->getRHS()->IgnoreParenImpCasts();
-      if (auto* sum = llvm::dyn_cast<clang::BinaryOperator>(value);
-          sum && sum->getOpcode() == clang::BO_Add && squeezed(source_.spelled(sum->getLHS())) == key) {
-        extra = 1;
-      } else if (auto* call = llvm::dyn_cast<clang::CallExpr>(value);
-                 call && call->getDirectCallee() && call->getNumArgs() == 2) {
+      if (auto* call = llvm::dyn_cast<clang::CallExpr>(value);
+          call && call->getDirectCallee() && call->getNumArgs() == 2) {
         static const std::set<std::string> extrema = {"max", "min", "fmaxf", "fminf", "fmax", "fmin"};
         reduced.how = Reduced::How::Extremum;
         reduced.function = call->getDirectCallee()->getNameAsString();

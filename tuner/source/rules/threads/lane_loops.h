@@ -28,6 +28,9 @@ struct CountedLoop {
   static std::optional<CountedLoop> of(const clang::ForStmt* loop, bool any_step = false);
 };
 
+/// How often `s += e`, `s -= e` or `s = s + e` mentions what it adds to, outside of `e`; 0 for any other assignment.
+size_t mentions_of_sum(const KernelSource& source, const clang::BinaryOperator* assignment);
+
 /// A literal, converted or not, or a list of nothing else: 0, 0.0f, {0, 0}. -0.0 is none.
 bool is_zero(const clang::Expr* value);
 /// Whether what the variable holds is zero where the loop begins: it was declared or set so in the same block, and no

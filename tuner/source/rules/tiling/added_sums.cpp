@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tuner/source/rules/threads/lane_loops.h"
+
 namespace kernelift::tuner {
 
 bool only_adds(const KernelSource& source, const clang::Stmt* body, const std::vector<TileSum>& sums) {
@@ -22,11 +24,7 @@ bool only_adds(const KernelSource& source, const clang::Stmt* body, const std::v
     if (!target || !is_sum(named_variable(element ? element->getBase() : target)) ||
         target->getType()->isBooleanType() || (is_integer(target) && !is_integer(set->getRHS())))
       return true;
-    auto* sum = llvm::dyn_cast<clang::BinaryOperator>(set->getRHS()->IgnoreParenImpCasts());
-    if (set->getOpcode() == clang::BO_AddAssign || set->getOpcode() == clang::BO_SubAssign) additions += 1;
-    else if (set->getOpcode() == clang::BO_Assign && sum && sum->getOpcode() == clang::BO_Add &&
-             squeezed(source.spelled(sum->getLHS())) == squeezed(source.spelled(target)))
-      additions += 2;
+    additions += mentions_of_sum(source, set);
     return true;
   });
   return mentions == additions;
