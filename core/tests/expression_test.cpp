@@ -105,6 +105,9 @@ TEST(Expression, SimplifiesTheArithmeticOfLaunches) {
   };
   EXPECT_EQ(simplified("ceil_div(ceil_div(gx * 16, block_x), 2)"), "ceil_div(gx, 2)");
   EXPECT_EQ(simplified("ceil_div(gy * 16, block_y)"), "ceil_div(gy, 2)");
+  EXPECT_EQ(simplified("block_x <= 16 && gx > 1"), "gx > 1");
+  EXPECT_EQ(simplified("gx > 1 && block_x <= 16 || block_y == 1"), "gx > 1");
+  EXPECT_EQ(simplified("block_x > 16 && 1 / gx > 0"), "0");
   EXPECT_EQ(simplified("ceil_div(gx * 48, block_y)"), "ceil_div(gx * 3, 2)");
   EXPECT_EQ(simplified("1 * (block_x * block_y) + 0"), "512");
   EXPECT_EQ(simplified("gx * 4 / 2"), "gx * 2");

@@ -33,7 +33,7 @@ ScanIndex sample() {
   site.grid[0] = "n / BLOCK"_e, site.block[0] = "BLOCK"_e, site.shared = "0"_e, site.argument_text = {"x"},
   site.through_macro = true;
   site.kernel_range = {"/app/a.cu", 101, 102, 8, 8}, site.unrepeatable_arguments = {0};
-  site.open_macros = {"BLOCKS"}, site.real_grid = {1}, site.real_block = {2}, site.real_arguments = {0};
+  site.open_macros = {"BLOCKS"}, site.real_grid = {1}, site.real_block = {2}, site.argument_types = {{0, "float"}};
   index.launches.push_back(site);
   index.pointers.push_back({{"0a1b2c3d"}, {"/app/a.cu", 130, 131, 9, 9}});
   index.settings.push_back({{"ffffffff"}, {"/app/b.cu", 10, 60, 3, 4}});

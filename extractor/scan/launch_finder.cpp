@@ -296,7 +296,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   void add_argument(LaunchSite& site, const Expr* e) const {
     if (!e || e->isInstantiationDependent() || e->HasSideEffects(unit_.context))
       site.unrepeatable_arguments.insert(site.argument_text.size());
-    if (e && is_real(e)) site.real_arguments.insert(site.argument_text.size());
+    if (auto type = e ? number_type(e) : std::string(); !type.empty())
+      site.argument_types[site.argument_text.size()] = type;
     site.argument_text.push_back(e ? text_of(e) : "");
   }
   kernelift::SourceRange range_of(const Expr* e) const {
@@ -323,6 +324,12 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   static bool is_real(const Expr* e) {
     const QualType type = e->IgnoreParenImpCasts()->getType();
     return !type.isNull() && type->isRealFloatingType();
+  }
+  /// See LaunchSite::argument_types.
+  std::string number_type(const Expr* e) const {
+    const QualType type = e->IgnoreParenImpCasts()->getType();
+    const bool number = !type.isNull() && !type->isDependentType() && (type->isIntegerType() || is_real(e));
+    return number ? type.getCanonicalType().getUnqualifiedType().getAsString(unit_.context.getPrintingPolicy()) : "";
   }
   /// The axes of a dim3 that are converted from floating point.
   static std::set<size_t> real_axes(const Expr* e) {
@@ -441,6 +448,16 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     if (fresh || (found.kernels.empty() && !site.grid[0])) return;
     merge(at->second, found);
   }
+  static void merge_types(LaunchSite& into, const LaunchSite& more, bool first_known) {
+    for (size_t index = 0; index < into.argument_text.size(); ++index) {
+      const auto own = into.argument_types.find(index);
+      const auto other = more.argument_types.find(index);
+      const bool have = own != into.argument_types.end(), has = other != more.argument_types.end();
+      if (has && (more.is_real_argument(index) || (first_known && !have))) into.argument_types[index] = other->second;
+      else if (have && !into.is_real_argument(index) && (!has || other->second != own->second))
+        into.argument_types.erase(own);
+    }
+  }
   static void merge(FoundLaunch& into, const FoundLaunch& more) {
     bool first_known = into.kernels.empty();  // So far only the template's pattern was visited.
     if (first_known) into.named = more.named;
@@ -454,10 +471,10 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     for (int i = 0; i < 3; ++i)
       join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);
     join(into.site.shared, more.site.shared);
-    for (auto [all, others] : {std::pair(&into.site.real_grid, &more.site.real_grid),
-                               {&into.site.real_block, &more.site.real_block},
-                               {&into.site.real_arguments, &more.site.real_arguments}})
+    for (auto [all, others] :
+         {std::pair(&into.site.real_grid, &more.site.real_grid), {&into.site.real_block, &more.site.real_block}})
       all->insert(others->begin(), others->end());
+    merge_types(into.site, more.site, first_known);
     into.macros.insert(more.macros.begin(), more.macros.end());
     into.constants.insert(more.constants.begin(), more.constants.end());
     into.enumerators.insert(more.enumerators.begin(), more.enumerators.end());

@@ -182,7 +182,7 @@ class GuardWriter {
       numbers[variable] = {type, [text](const std::string& as) { return "static_cast<" + as + ">(" + text + ")"; }};
     }
     KERNELIFT_ASSIGN(std::string condition, guard.cpp(numbers, addresses));
-    add(condition, guard.text());
+    add("(" + condition + ")", guard.text());
     return done();
   }
 

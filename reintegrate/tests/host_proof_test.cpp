@@ -97,6 +97,7 @@ class HostProofTest : public Application {
     site.kernel_range = range(0, grid - 3);
     site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
     site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
+    site.argument_types = {{1, "int"}};
     MepInstance instance;
     instance.geometry = {{16, 1, 1}, {64, 1, 1}, 0, false};
     request.mep.instances = {instance};
@@ -226,7 +227,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
              "  if (i < n) a[i] = scaled(a[i]);\n}\n\n// Launched where n % 64 == 0.\nstatic __global__ void "
              "scale_tuned(float* a, int n) {\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n  a[i] = "
              "scaled(a[i]);\n}\n// The host.\n");
-  EXPECT_HAS(after, "  (((long long)(int)(n) % 64 == 0) ? scale_tuned : scale)<<<grid, BLOCK>>>(a, n);\n");
+  EXPECT_HAS(after, "  (n % 64 == 0 ? scale_tuned : scale)<<<grid, BLOCK>>>(a, n);\n");
   auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   // With other blocks, too.
@@ -234,8 +235,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
   patch = plan_guarded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_HAS(patch->changes[0].after,
-             "(((long long)(int)(n) % 64 == 0) ? scale_tuned : scale)<<<((long long)(int)(n) % 64 == 0) ? dim3((");
+  EXPECT_HAS(patch->changes[0].after, "(n % 64 == 0 ? scale_tuned : scale)<<<(n % 64 == 0) ? dim3((");
   proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   // A host function that the candidate's text smuggles in beside the kernel is seen as in any other patch.
@@ -265,15 +265,14 @@ TEST_F(HostProofTest, ProvesAMacrosLaunchThatChoosesAndRefusesOneThatShowsItsArg
     site.grid_range = range("grid"), site.block_range = range("BLOCK");
     site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
     site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
+    site.argument_types = {{1, "int"}};
     request.mep.launches = {site};
     candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
     const LaunchGuard guard({Premise::holds("n % 128 == 0"_e)});
     auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
     EXPECT_TRUE(patch.ok()) << patch.error().message;
     if (!patch.ok()) return Result<HostProof>(patch.error());
-    EXPECT_HAS(
-        patch->changes[0].after,
-        "LAUNCH((((long long)(int)(n) % 128 == 0) ? scale_tuned : scale), ((long long)(int)(n) % 128 == 0) ? dim3((");
+    EXPECT_HAS(patch->changes[0].after, "LAUNCH((n % 128 == 0 ? scale_tuned : scale), (n % 128 == 0) ? dim3((");
     return prove_host_half({request.mep, &*request.scan, *patch, request.host});
   };
   launch_blocks_of(128);
@@ -294,10 +293,9 @@ TEST_F(HostProofTest, ProvesALaunchThatAsksForAlignment) {
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   EXPECT_HAS(patch->changes[0].after,
              "// Launched where n % 64 == 0 and a is a multiple of 8 bytes.\nstatic __global__");
-  EXPECT_HAS(
-      patch->changes[0].after,
-      "  ((((long long)(int)(n) % 64 == 0) && ((unsigned long long)(a) % 8 == 0)) ? scale_tuned : scale)<<<grid, "
-      "BLOCK>>>(a, n);\n");
+  EXPECT_HAS(patch->changes[0].after,
+             "  ((n % 64 == 0) && ((unsigned long long)(a) % 8 == 0) ? scale_tuned : scale)<<<grid, "
+             "BLOCK>>>(a, n);\n");
   auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   expect_refused(*patch, "(unsigned long long)(a)", "(unsigned long long)(options.verbose++, a)");
@@ -328,9 +326,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {
   EXPECT_HAS(after,
              "// Launched where n % 64 == 0.\ntemplate <int B, class T>\nstatic __global__ void scale_tuned(T* a, int "
              "n) {\n  int i = blockIdx.x * B + threadIdx.x;\n  a[i] = scaled(a[i]);\n}\n// The host.\n");
-  EXPECT_HAS(
-      after,
-      "  (((long long)(int)(n) % 64 == 0) ? scale_tuned<BLOCK, float> : scale<BLOCK, float>)<<<grid, BLOCK>>>(a, n);");
+  EXPECT_HAS(after, "  (n % 64 == 0 ? scale_tuned<BLOCK, float> : scale<BLOCK, float>)<<<grid, BLOCK>>>(a, n);");
   auto proof = prove_host_half({mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   expect_refused(*patch, "(a, n);", "(a, n - 1);");
@@ -378,8 +374,7 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesInAnotherFileThanTheKernels) {
   EXPECT_EQ(after["src/scale.h"], declared + "__global__ void scale_tuned(float* a, int n);\n");
   EXPECT_HAS(after["src/scale.cu"],
              "}\n\n// Launched where n % 64 == 0.\n__global__ void scale_tuned(float* a, int n) {");
-  EXPECT_HAS(after["src/main.cu"],
-             "  (((long long)(int)(64 * argc) % 64 == 0) ? scale_tuned : scale)<<<argc, 64>>>(a, 64 * argc);\n");
+  EXPECT_HAS(after["src/main.cu"], "  ((64 * argc) % 64 == 0 ? scale_tuned : scale)<<<argc, 64>>>(a, 64 * argc);\n");
   auto proof = prove_host_half({mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   EXPECT_EQ(proof->units, 3u);
@@ -407,7 +402,7 @@ TEST_F(HostProofTest, RefusesALaunchThatChoosesAnythingElse) {
   auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
   ASSERT_TRUE(patch.ok()) << patch.error().message;
   for (auto& [what, instead] : {std::pair<std::string, std::string>{"(a, n);", "(a, n - 1);"},
-                                {"((long long)(int)(n) % 64 == 0) ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {
+                                {"n % 64 == 0 ?", "(smaller(n, ++options.verbose) == 0) ?"}}) {
     SourcePatch other = *patch;
     for (auto* text : {&other.changes[0].after, &other.changes[0].declared}) {
       size_t at = text->find(what, text->find("int main"));

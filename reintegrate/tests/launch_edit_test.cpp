@@ -89,10 +89,22 @@ TEST(LaunchEdit, GivesBothSidesOfAPremiseOneType) {
             "((long long)(n) % 256 == 0) ? dim3(256) : dim3(64)>>>");
 }
 
+TEST(LaunchEdit, BreaksTheLineOfAChoice) {
+  GuardedLaunch l("(n + 63) / 64", "64", "count % 256 == 0");
+  l.site.argument_types = {{0, "long"}}, l.source.resize(l.source.find("//"));
+  EXPECT_EQ(l.result(),
+            "<<<(n % 256 == 0) ? (n + 255) / 256 : (n + 63) / 64,\n"
+            "                    (n % 256 == 0) ? 256 : 64>>>");
+  l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
+  auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, l.guard, std::string(40, 't'));
+  ASSERT_TRUE(edits.ok() && edits->edits.size() == 2u) << edits.error().message;
+  EXPECT_EQ(edits->edits[1].text, "\n    (n % 256 == 0) ? (n + 255) / 256 : (n + 63) / 64, (n % 256 == 0) ? 256 : 64");
+}
+
 TEST(LaunchEdit, AsksForTheGridThatWasWritten) {
   EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "gridDim.x % 4 == 0").result(),
-            "<<<((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? (n + 255) / 256 : (n + 63) / 64, "
-            "((long long)(dim3((n + 63) / 64).x) % 4 == 0) ? 256 : 64>>>");
+            "<<<(dim3((n + 63) / 64).x % 4 == 0) ? (n + 255) / 256 : (n + 63) / 64, "
+            "(dim3((n + 63) / 64).x % 4 == 0) ? 256 : 64>>>");
 }
 
 TEST(LaunchEdit, RefusesAPremiseThatTheLaunchCannotAsk) {
@@ -364,18 +376,18 @@ TEST(LaunchEdit, ChoosesBetweenTwoKernels) {
     l.site.range.end += callee.size() - 1;
     l.site.kernel_range = {"f.cu", at, at + callee.size(), 1, 1};
     l.mep.parameters = {{"n", "int", "", false, "int"}};
+    l.site.argument_types = {{0, "int"}};
     const LaunchGuard guard({Premise::holds("n % 4 == 0"_e)});
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return !edits.ok() ? edits.error().message : edits->edits.empty() ? "no edit" : edits->edits[0].text;
   };
-  EXPECT_EQ(choose("k"), "(((long long)(int)(n) % 4 == 0) ? k_tuned : k)");
-  EXPECT_EQ(choose("app::k"), "(((long long)(int)(n) % 4 == 0) ? app::k_tuned : app::k)");
+  EXPECT_EQ(choose("k"), "(n % 4 == 0 ? k_tuned : k)");
+  EXPECT_EQ(choose("app::k"), "(n % 4 == 0 ? app::k_tuned : app::k)");
   for (auto* other : {"k<float>", "(*pointer)", "table[i]"})
     EXPECT_NE(choose(other).find("does not spell the kernel in front of <<<"), std::string::npos) << choose(other);
   // Of a template an instance is named, as the launch spells it or as it was recorded.
-  EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"),
-            "(((long long)(int)(n) % 4 == 0) ? app::k_tuned<T, 8> : app::k<T, 8>)");
-  EXPECT_EQ(choose("k", "k<float, 8>"), "(((long long)(int)(n) % 4 == 0) ? k_tuned<float, 8> : k<float, 8>)");
+  EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"), "(n % 4 == 0 ? app::k_tuned<T, 8> : app::k<T, 8>)");
+  EXPECT_EQ(choose("k", "k<float, 8>"), "(n % 4 == 0 ? k_tuned<float, 8> : k<float, 8>)");
   EXPECT_NE(choose("table<4>[i]", "k<4>").find("does not spell the kernel"), std::string::npos);
 }
 
@@ -399,7 +411,7 @@ TEST(LaunchEdit, AsksForAMemberOfAStructure) {
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return edits.ok() ? edits->edits.at(0).text : edits.error().message;
   };
-  EXPECT_EQ(asked("grids[i]"), "(((long long)((grids[i]).size.x) % 4 == 0) ? k_tuned : k)");
+  EXPECT_EQ(asked("grids[i]"), "((long long)((grids[i]).size.x) % 4 == 0 ? k_tuned : k)");
   EXPECT_NE(asked("make_view(x)", {0}).find("no plain text for view.size.x"), std::string::npos);
 }
 
@@ -412,12 +424,13 @@ TEST(LaunchEdit, AsksItsOwnBlockAndNumbersAsTheKernelGetsThem) {
   auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
   ASSERT_TRUE(edits.ok()) << edits.error().message;
   EXPECT_EQ(edits->edits.at(0).text,
-            "((((long long)(dim3(t).x) == 128) && ((long long)(unsigned int)(count) <= 1024)) ? k_tuned : k)");
+            "((dim3(t).x == 128) && ((long long)(unsigned int)(count) <= 1024) ? k_tuned : k)");
 }
 
 /// The condition as a launch asks it that passes `a` for the kernel's `x` and `b` for its `y`, both of this type.
-std::string asked_of(const char* condition, const std::string& type) {
+std::string asked_of(const char* condition, const std::string& type, const std::map<size_t, std::string>& types = {}) {
   Launch l("grid", "block");
+  l.site.argument_types = types;
   l.mep.parameters = {{"x", type, "", false, type}, {"y", type, "", false, type}, {"v", "View", "", false, ""}};
   l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
   l.site.argument_text = {"a", "b", "view"};
@@ -425,7 +438,7 @@ std::string asked_of(const char* condition, const std::string& type) {
                            LaunchGuard({Premise::holds(*expression_of(condition))}), "k_tuned");
   if (!edits.ok()) return edits.error().message;
   const std::string text = edits->edits.at(0).text;
-  return text.substr(2, text.find(") ? k_tuned") - 2);
+  return text.substr(1, text.find(" ? k_tuned") - 1);
 }
 
 TEST(LaunchGuard, NoProductOfWhatALaunchPassesOverflowsInItsGuard) {
@@ -443,6 +456,34 @@ TEST(LaunchGuard, NoProductOfWhatALaunchPassesOverflowsInItsGuard) {
     EXPECT_NE(asked_of(too_much, "unsigned long").find("cannot be computed at a launch without overflow"),
               std::string::npos)
         << too_much;
+}
+
+TEST(LaunchGuard, ComparesInTheTypeThatTheLaunchHasWhereNothingOverflowsInIt) {
+  auto asked = [](const char* condition, const std::string& type, const std::string& other = "") {
+    return asked_of(condition, type, {{0, type}, {1, other.empty() ? type : other}});
+  };
+  EXPECT_EQ(asked("x >= 1", "int"), "a >= 1");
+  EXPECT_EQ(asked("x % 4 == 0 && y <= 1024", "unsigned int"), "a % 4 == 0 && b <= 1024");
+  EXPECT_EQ(asked("x < y", "long"), "a < b");
+  EXPECT_EQ(asked("x * y <= 65536", "unsigned char"), "a * b <= 65536") << "int is wide enough";
+  EXPECT_EQ(asked("x - 1 <= 5", "int"), "(long long)(a) - 1 <= 5") << "the least int has no number before it";
+  EXPECT_EQ(asked("x <= y", "int", "long"), "(long long)(a) <= (long long)(int)(b)") << "the kernel gets an int";
+  EXPECT_EQ(asked("x >= -1", "unsigned int"), "(long long)(a) >= -1");
+}
+
+TEST(LaunchGuard, DoesNotAskWhatTheLaunchStates) {
+  Launch l("dim3(n / 64, 8)", "64");
+  l.mep.parameters = {{"n", "int", "", false, "int"}, {"m", "int", "", false, "int"}};
+  l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
+  l.site.argument_text = {"n", "1024"}, l.site.argument_types = {{0, "int"}, {1, "int"}};
+  auto launched = [&](const char* condition) {
+    auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false,
+                             LaunchGuard({Premise::holds(*expression_of(condition))}), "k_tuned");
+    return edits.ok() ? edits->edits.at(0).text : edits.error().message;
+  };
+  EXPECT_EQ(launched("m % 4 == 0 && gridDim.y <= 8191"), "k_tuned");
+  EXPECT_EQ(launched("n >= 1 && blockDim.x == 64"), "(n >= 1 ? k_tuned : k)");
+  EXPECT_EQ(launched("m % 5 == 0 || n >= 1"), "(n >= 1 ? k_tuned : k)");
 }
 
 TEST(LaunchGuard, AsksAnUnsignedNumberForItsSign) {
@@ -463,7 +504,7 @@ TEST(LaunchEdit, AsksForTheAlignmentOfWhatTheLaunchIsGiven) {
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return edits.ok() ? edits->edits.at(0).text : edits.error().message;
   };
-  EXPECT_EQ(asked("pool + n"), "(((unsigned long long)(pool + n) % 16 == 0) ? k_tuned : k)");
+  EXPECT_EQ(asked("pool + n"), "((unsigned long long)(pool + n) % 16 == 0 ? k_tuned : k)");
   for (auto* unclear : {"next(pool)", "pool++", ""})
     EXPECT_NE(asked(unclear, {0})
                   .find("would have to ask whether x is a multiple of 16 bytes, and the launch has no plain "
@@ -500,7 +541,7 @@ TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
   EXPECT_EQ(guard.text(), "n % 4 == 0 and x is a multiple of 16 bytes and y is a multiple of 16 bytes");
   const AskedNumber number{"int", [](const std::string& type) { return "(" + type + ")(m)"; }};
   EXPECT_EQ(*guard.cpp({{"n", number}}, {{"x", "p"}, {"y", "q"}}),
-            "(((long long)(m) % 4 == 0) && (p % 16 == 0) && (q % 16 == 0))");
+            "((long long)(m) % 4 == 0) && (p % 16 == 0) && (q % 16 == 0)");
   EXPECT_TRUE(guard_of({}, {}, mep).empty());
 }
 

@@ -21,7 +21,7 @@ TEST(LaunchOperands, PutsMacrosOfSeveralOperandsInBrackets) {
   EXPECT_EQ(l.result(), "<<<((N) + 63) / 64, dim3(WIDTH, ROWS)>>>");
   l.site.argument_text = {"up(N)"};
   EXPECT_EQ(l.result(), "<<<(up(N) + 63) / 64, dim3(WIDTH, ROWS)>>>");
-  l.site.argument_text = {"x / 2.0"}, l.site.real_arguments = {0};
+  l.site.argument_text = {"x / 2.0"}, l.site.argument_types = {{0, "double"}};
   EXPECT_EQ(l.result(), "<<<((int)(x / 2.0) + 63) / 64, dim3(WIDTH, ROWS)>>>");
 }
 

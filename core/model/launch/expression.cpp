@@ -217,6 +217,13 @@ Expression simplified_binary(Op op, Expression a, Expression b) {
   auto left = a.as_constant(), right = b.as_constant();
   if (left && right && op != Op::And && op != Op::Or)
     if (auto value = apply(op, *left, *right); value.ok()) return Expression::constant(*value);
+  if (op == Op::And || op == Op::Or) {
+    const bool settles = op == Op::Or;  // This truth value, on the left, is the result; the other one adds nothing.
+    if (left && (*left != 0) == settles) return Expression::constant(settles);
+    if (left && b.is_condition()) return b;
+    if (right && (*right != 0) != settles && a.is_condition()) return a;
+    if (left && right) return Expression::constant(*right != 0);
+  }
   const bool divides = op == Op::Divide || op == Op::CeilDiv;
   if ((op == Op::Multiply || op == Op::Add) && left) std::swap(a, b), std::swap(left, right);
   if (op == Op::Multiply && right == 0) return b;

@@ -159,6 +159,12 @@ bool LaunchSite::uses(const std::string& name) const {
   return std::ranges::any_of(grid, in) || std::ranges::any_of(block, in) || in(shared);
 }
 
+bool LaunchSite::is_real_argument(size_t index) const {
+  auto type = argument_types.find(index);
+  return type != argument_types.end() && (type->second.ends_with("float") || type->second.ends_with("double") ||
+                                          type->second == "_Float16" || type->second == "__float128");
+}
+
 Result<ScanIndex> ScanIndex::read(const std::filesystem::path& file) {
   KERNELIFT_ASSIGN(Json document, read_artefact(file, kScanFormat, kScanVersion, kFirstScanWithChecksum, kScanAgain));
   return scan_index_from_json(document, file.string());

@@ -98,8 +98,11 @@ struct LaunchSite {
   std::set<size_t> unrepeatable_arguments = {};
   /// Macros in these texts whose expansion is more than one operand (`n / 256 + 1`): beside others it needs brackets.
   std::set<std::string> open_macros = {};
-  /// Axes of grid and block, and arguments, of floating point: `dim3(n / 256.0)` rounds where it converts.
-  std::set<size_t> real_grid = {}, real_block = {}, real_arguments = {};
+  /// Axes of grid and block of floating point: `dim3(n / 256.0)` rounds where it converts.
+  std::set<size_t> real_grid = {}, real_block = {};
+  /// Canonical types of the arguments as written, before the launch converts them, where they are numbers: "int",
+  /// "double". Of a template's instances that differ: "double" if one is of floating point, else none.
+  std::map<size_t, std::string> argument_types = {};
 
   /// False: a macro's definition spells grid or block, which a patch cannot change for this launch alone.
   bool spells_geometry() const {
@@ -110,6 +113,7 @@ struct LaunchSite {
   }
   /// Whether grid, block or shared memory are computed from the name.
   bool uses(const std::string& name) const;
+  bool is_real_argument(size_t index) const;
   /// The argument as spelled, if it may be evaluated once more; else empty.
   std::string repeatable_argument(size_t index) const {
     return index < argument_text.size() && !unrepeatable_arguments.contains(index) ? argument_text[index] : "";

@@ -78,7 +78,7 @@ Json to_json(const LaunchSite& site) {
           {"open_macros", site.open_macros},
           {"real_grid", site.real_grid},
           {"real_block", site.real_block},
-          {"real_arguments", site.real_arguments},
+          {"argument_types", site.argument_types},
           {"through_macro", site.through_macro}};
 }
 
@@ -98,10 +98,11 @@ LaunchSite launch_from_json(const Json& from) {
   site.through_macro = from.at("through_macro");
   if (from.contains("kernel_range")) site.kernel_range = range_from_json(from.at("kernel_range"));
   site.open_macros = from.value("open_macros", std::set<std::string>());
-  for (auto [name, places] : {std::pair("real_grid", &site.real_grid),
-                              {"real_block", &site.real_block},
-                              {"real_arguments", &site.real_arguments}})
+  for (auto [name, places] : {std::pair("real_grid", &site.real_grid), {"real_block", &site.real_block}})
     *places = from.value(name, std::set<size_t>());
+  site.argument_types = from.value("argument_types", std::map<size_t, std::string>());
+  // Earlier versions say of floating point only.
+  for (size_t index : from.value("real_arguments", std::set<size_t>())) site.argument_types[index] = "double";
   if (from.contains("unrepeatable_arguments")) {
     site.unrepeatable_arguments = from.at("unrepeatable_arguments").get<std::set<size_t>>();
   } else {

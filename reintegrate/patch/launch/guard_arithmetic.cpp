@@ -130,6 +130,14 @@ void narrow(const Expression& condition, Ranges& ranges) {
   }
 }
 
+/// Of an integer type; nullopt: it is none.
+std::optional<Range> range_of_type(std::string_view type) {
+  const auto declared = DeclaredNumber::of(type);
+  if (!declared) return std::nullopt;
+  const Wide end = Wide(1) << (declared->bits - (declared->is_unsigned ? 0 : 1));
+  return Range{declared->is_unsigned ? 0 : -end, end - 1};
+}
+
 class Writer {
  public:
   explicit Writer(const std::map<std::string, AskedNumber>& numbers) : numbers_(numbers) {}
@@ -151,12 +159,16 @@ class Writer {
     });
     std::vector<Range> parts;
     if (!range_of(folded, ranges, parts)) return std::nullopt;
+    if (auto range = range_at_launch(folded);
+        range && std::ranges::all_of(parts, [&](auto& part) { return part.within(range->low, range->high); }))
+      return renamed(folded, [](const AskedNumber& number) { return number.plain; });
     auto holds_all = [&](const WideType& type) {
       return std::ranges::all_of(parts, [&](auto& range) { return range.within(type.least, type.most); });
     };
     auto type = std::ranges::find_if(kTypes, holds_all);
     if (type != kTypes.end() && asks_whether_unknown_has_sign(folded)) ++type;
-    return type == kTypes.end() ? std::nullopt : std::optional(as(folded, type->name));
+    if (type == kTypes.end()) return std::nullopt;
+    return renamed(folded, [&](const AskedNumber& number) { return number.as(type->name); });
   }
 
   std::map<std::string, std::string> names;
@@ -169,14 +181,28 @@ class Writer {
     return name && numbers_.at(*name).type.empty();
   }
 
-  Expression as(const Expression& node, const std::string& type) {
-    std::map<std::string, Expression> renamed;
+  /// Of the type in which C++ computes with the numbers as they stand at the launch; nullopt: there is not one.
+  std::optional<Range> range_at_launch(const Expression& node) const {
+    std::string type;
+    for (auto& variable : node.variables()) {
+      const AskedNumber& number = numbers_.at(variable);
+      const auto declared = DeclaredNumber::of(number.type);
+      const std::string promoted = declared && declared->bits < 32 ? "int" : number.type;
+      if (number.plain.empty() || !declared || (!type.empty() && type != promoted)) return std::nullopt;
+      type = promoted;
+    }
+    return range_of_type(type);
+  }
+
+  template <class Text>
+  Expression renamed(const Expression& node, Text text) {
+    std::map<std::string, Expression> by;
     for (auto& variable : node.variables()) {
       const Expression name = Expression::variable("as" + std::to_string(names.size()));
-      names[*name.as_variable()] = numbers_.at(variable).as(type);
-      renamed.emplace(variable, name);
+      names[*name.as_variable()] = text(numbers_.at(variable));
+      by.emplace(variable, name);
     }
-    return node.substitute(renamed);
+    return node.substitute(by);
   }
 
   const std::map<std::string, AskedNumber>& numbers_;
@@ -186,13 +212,8 @@ class Writer {
 
 Result<std::string> without_overflow(const Expression& condition, const std::map<std::string, AskedNumber>& numbers) {
   Ranges ranges;
-  for (auto& [name, number] : numbers) {
-    const auto declared =
-        number.type.empty() ? std::optional(DeclaredNumber{64, false}) : DeclaredNumber::of(number.type);
-    if (!declared) continue;
-    const Wide end = Wide(1) << (declared->bits - (declared->is_unsigned ? 0 : 1));
-    ranges[name] = {declared->is_unsigned ? 0 : -end, end - 1};
-  }
+  for (auto& [name, number] : numbers)
+    if (auto range = range_of_type(number.type.empty() ? "long long" : number.type)) ranges[name] = *range;
   Writer writer(numbers);
   auto written = writer.written(condition, ranges);
   if (!written) return refused("whether " + condition.text() + " cannot be computed at a launch without overflow");

@@ -1,5 +1,6 @@
-// A condition over numbers of a launch as C++ whose arithmetic cannot overflow: each comparison is computed in the
-// first of long long, unsigned long long and __int128 that holds every number in it, whatever the launch passes.
+// A condition over numbers of a launch as C++ whose arithmetic cannot overflow. A comparison is computed in the type
+// that its numbers have at the launch, if that is one type and holds every number in it, whatever the launch passes;
+// otherwise in the first of long long, unsigned long long and __int128 that does.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@ struct AskedNumber {
   /// compare one without a sign only with the largest signed number, before anything else (over_declared()).
   std::string type;
   std::function<std::string(const std::string& type)> as;  ///< Its text, converted to that type.
+  std::string plain = {};  ///< Its text as an operand, where the launch has it in `type`; else empty.
 };
 
 /// Refused: not even __int128 is wide enough, or a division may be one by zero.

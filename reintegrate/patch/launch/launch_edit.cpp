@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/base/words.h"
+#include "core/model/kernel/declared_number.h"
 #include "core/model/launch/limits.h"
 #include "core/model/launch/rounding_up.h"
 #include "core/model/launch_values.h"
@@ -51,6 +52,7 @@ class LaunchEditor {
 
   Result<LaunchEdits> run() {
     KERNELIFT_TRY(read_site());
+    guard_ = guard_.without(written_numbers());
     KERNELIFT_ASSIGN(bool grid, needs_edit(Piece::Grid));
     KERNELIFT_ASSIGN(bool block, needs_edit(Piece::Block));
     KERNELIFT_ASSIGN(bool shared, needs_edit(Piece::Shared));
@@ -74,6 +76,24 @@ class LaunchEditor {
   }
 
  private:
+  /// "gridDim.y" is 1 and n is 1024, where the launch writes those numbers.
+  Bindings written_numbers() const {
+    Bindings numbers;
+    for (auto& parameter : mep_.parameters) {
+      auto text = arguments_.find(parameter.name);
+      auto value = text == arguments_.end() ? Expression::constant(-1) : Expression::parse(text->second);
+      auto number = value.ok() ? value->as_constant() : std::nullopt;
+      const auto declared = DeclaredNumber::of(parameter.scalar);
+      if (number && *number >= 0 && *number <= INT32_MAX && declared && declared->bits >= 32)
+        numbers[parameter.name] = *number;
+    }
+    for (auto& [builtin, piece] : {std::pair("gridDim.", Piece::Grid), std::pair("blockDim.", Piece::Block)})
+      for (int axis = 0; axis < 3; ++axis)
+        if (auto size = known_.find(variable(piece, axis)); size != known_.end())
+          numbers[std::string(builtin) + kAxis[axis]] = size->second;
+    return numbers;
+  }
+
   /// Reads how the site spells the variables of the candidate's expressions, and which axes of its block change.
   Status read_site() {
     written_[kSharedVariable] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
@@ -229,7 +249,7 @@ class LaunchEditor {
           (is_number(before, piece == Piece::Grid ? site_.grid_form : site_.block_form) && !text.starts_with("dim3("));
       // Both sides have one type.
       auto dim = [&](const std::string& one) { return number || one.starts_with("dim3(") ? one : "dim3(" + one + ")"; };
-      text = condition + " ? " + dim(text) + " : " + dim(before.empty() ? "0" : before);
+      text = "(" + condition + ") ? " + dim(text) + " : " + dim(before.empty() ? "0" : before);
     }
     result_.edits.push_back({where.file, where.begin, where.end, text, what});
     return done();
@@ -261,11 +281,12 @@ class LaunchEditor {
     const bool plain = std::ranges::all_of(path, [](char c) { return word_character(c) || c == ':'; });
     if (path.empty() || name == path.size() || !plain || (!instance.empty() && instance.back() != '>'))
       return refused(what + " does not spell the kernel in front of <<<");
-    KERNELIFT_ASSIGN(std::string condition, asked(what));
-    result_.edits.push_back(
-        {site_.range.file, begin, begin + callee.size(),
-         "(" + condition + " ? " + path.substr(0, name) + beside_ + instance + " : " + path + instance + ")", what,
-         Author::Generated});
+    std::string text = path.substr(0, name) + beside_ + instance;
+    if (!guard_.empty()) {
+      KERNELIFT_ASSIGN(std::string condition, asked(what));
+      text = "(" + condition + " ? " + text + " : " + path + instance + ")";
+    }
+    result_.edits.push_back({site_.range.file, begin, begin + callee.size(), text, what, Author::Generated});
     return done();
   }
 
@@ -296,9 +317,9 @@ class LaunchEditor {
       std::string text = written(variable);
       for (auto& [builtin, piece] : {std::pair("gridDim.", Piece::Grid), std::pair("blockDim.", Piece::Block)})
         if (const auto own = as_spelled(piece); variable.starts_with(builtin) && !own.empty() && !has_effects(own))
-          text = "dim3(" + own + ")." + variable.substr(std::strlen(builtin));
+          text = as_dim3(piece) + "." + variable.substr(std::strlen(builtin));
       if (text.empty()) return unknown(variable);
-      numbers[variable] = as_kernel_sees(mep_, variable, text);
+      numbers[variable] = as_kernel_sees(mep_, site_, variable, text);
     }
     return guard_.cpp(numbers, addresses);
   }
@@ -317,6 +338,14 @@ class LaunchEditor {
     return where.file == site_.range.file && where.end <= source_.size() && where.begin < where.end
                ? source_.substr(where.begin, where.end - where.begin)
                : std::string();
+  }
+
+  /// Text of which `.x` is the size along x: the launch's own where that is the name of a dim3.
+  std::string as_dim3(Piece piece) const {
+    const std::string text = as_spelled(piece);
+    const bool plain = std::ranges::all_of(text, [](char c) { return word_character(c) || c == '.' || c == ':'; });
+    const std::string& form = piece == Piece::Grid ? site_.grid_form : site_.block_form;
+    return form == "dim3" && plain && as_operand(site_, text) == text ? text : "dim3(" + text + ")";
   }
 
   Result<std::string> replacement(Piece piece, const std::string& what) {
@@ -509,25 +538,38 @@ class LaunchEditor {
 
   /// Breaks the launch's line where new sizes of grid and block make it longer than the file's lines are.
   void break_lines() {
-    auto edit_of = [&](Piece piece) {
-      return std::ranges::find_if(
-          result_.edits, [&](auto& one) { return one.begin == range(piece).begin && one.end == range(piece).end; });
+    auto edit_of = [&](const SourceRange& where) {
+      return std::ranges::find_if(result_.edits,
+                                  [&](auto& one) { return one.begin == where.begin && one.end == where.end; });
     };
-    auto grid = edit_of(Piece::Grid), block = edit_of(Piece::Block);
-    if (!guard_.empty() || grid == result_.edits.end() || block == result_.edits.end()) return;
-    const std::string_view source(source_), between = source.substr(grid->end, block->begin - grid->end);
+    auto grid = edit_of(site_.grid_range), block = edit_of(site_.block_range), kernel = edit_of(site_.kernel_range);
+    const auto none = result_.edits.end();
+    const size_t begin = site_.grid_range.begin, end = site_.block_range.end;
+    if ((grid == none && block == none) || begin >= end || end > source_.size()) return;
+    const std::string_view source(source_),
+        between = source.substr(site_.grid_range.end, site_.block_range.begin - site_.grid_range.end);
     if (between != ", " && between != ",") return;
-    const size_t line = source.rfind('\n', grid->begin) + 1;  // 0 where there is none.
-    const std::string_view before = source.substr(line, grid->begin - line);
-    std::string_view after = source.substr(block->end, source.find('\n', block->end) - block->end);
+    const size_t line = source.rfind('\n', begin) + 1;  // 0 where there is none.
+    std::string before(source.substr(line, begin - line));
+    if (kernel != none && kernel->begin >= line && kernel->end <= begin)
+      before.replace(kernel->begin - line, kernel->end - kernel->begin, kernel->text);
+    std::string_view after = source.substr(end, source.find('\n', end) - end);
     const bool returns = after.ends_with('\r');
     after.remove_suffix(returns);
-    const std::string both = grid->text + ", " + block->text;
+    const std::string sizes[] = {grid == none ? as_spelled(Piece::Grid) : grid->text,
+                                 block == none ? as_spelled(Piece::Block) : block->text};
+    const std::string both = sizes[0] + ", " + sizes[1], newline = returns ? "\r\n" : "\n";
     const size_t limit = line_limit(source);
     if (before.size() + both.size() + after.size() <= limit) return;
-    grid->text = broken_at_commas(both, before, after, limit, returns ? "\r\n" : "\n");
-    grid->end = block->end, grid->what = "the size of the launch at " + place_of(site_);
-    result_.edits.erase(block);
+    auto& edit = grid == none ? *block : *grid;
+    edit.text = broken_at_commas(both, before, after, limit, newline);
+    // Where the choice of the kernel has filled the line, its sizes begin the next one.
+    if (before.size() + edit.text.find(newline) > limit && before.ends_with("<<<")) {
+      const std::string indent = before.substr(0, std::min(before.find_first_not_of(" \t"), before.size())) + "    ";
+      edit.text = newline + indent + broken_at_commas(both, indent, after, limit, newline);
+    }
+    edit.begin = begin, edit.end = end, edit.what = "the size of the launch at " + place_of(site_);
+    if (grid != none && block != none) result_.edits.erase(block);
   }
 
   /// Reads how the site spells gx, gy and gz (or bx, by and bz), and which of them are numbers.
@@ -536,9 +578,7 @@ class LaunchEditor {
     if (text.empty()) return;
     std::vector<std::string> parts = dim3_arguments(text);
     if (parts.empty() && is_number(text, form)) parts = {text};
-    bool plain =
-        std::all_of(text.begin(), text.end(), [](char c) { return word_character(c) || c == '.' || c == ':'; });
-    std::string whole = form == "dim3" && plain && as_operand(site_, text) == text ? text : "dim3(" + text + ")";
+    const std::string whole = as_dim3(piece);
     const std::set<size_t>& real = piece == Piece::Grid ? site_.real_grid : site_.real_block;
     for (int axis = 0; axis < 3; ++axis) {
       std::string name = variable(piece, axis);
@@ -568,7 +608,7 @@ class LaunchEditor {
   const Bindings& changed_;
   const std::string& source_;
   bool one_template_;
-  const LaunchGuard& guard_;
+  LaunchGuard guard_;          ///< Without what the launch's own numbers answer.
   const std::string& beside_;  ///< Name of the kernel that is launched where the guard holds; empty: the same.
   const std::map<std::string, std::string> arguments_ = plain_arguments(mep_, site_);
   std::map<std::string, std::string> names_;    ///< The site's text for gx, by, …, shared and the kernel's parameters.

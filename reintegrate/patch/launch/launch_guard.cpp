@@ -13,6 +13,17 @@ LaunchGuard LaunchGuard::with(Premise premise) const {
   return more;
 }
 
+LaunchGuard LaunchGuard::without(const Bindings& known) const {
+  LaunchGuard rest = *this;
+  std::erase_if(rest.premises_, [&](Premise& premise) {
+    if (premise.kind != Premise::Kind::Holds) return false;
+    premise.condition = premise.condition.simplified(known);
+    auto holds = premise.condition.as_constant();
+    return holds && *holds != 0;
+  });
+  return rest;
+}
+
 std::string LaunchGuard::text() const {
   std::string all;
   for (auto& premise : premises_) all += (all.empty() ? "" : " and ") + premise.text();
@@ -46,7 +57,7 @@ Result<std::string> LaunchGuard::cpp(const std::map<std::string, AskedNumber>& n
     if (premises_.size() > 1) one = "(" + one + ")";
     all += (all.empty() ? "" : " && ") + one;
   }
-  return "(" + all + ")";
+  return all;
 }
 
 std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& changed) {

@@ -22,10 +22,12 @@ class LaunchGuard {
   bool empty() const { return premises_.empty(); }
   /// This guard, which asks that, too.
   LaunchGuard with(Premise premise) const;
+  /// This guard without what these numbers answer.
+  LaunchGuard without(const Bindings& known) const;
   std::string text() const;                 ///< "n % 4 == 0 and x is a multiple of 16 bytes"
   std::set<std::string> numbers() const;    ///< The parameters of which it asks the value,
   std::set<std::string> addresses() const;  ///< and those of which it asks the alignment.
-  /// As a condition of C++, in parentheses. What stands for each number, and for each address as an unsigned integer.
+  /// As a condition of C++. What stands for each number, and for each address as an unsigned integer.
   Result<std::string> cpp(const std::map<std::string, AskedNumber>& numbers,
                           const std::map<std::string, std::string>& addresses) const;
 

@@ -81,24 +81,33 @@ std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchS
     const std::string text = site.repeatable_argument(p);
     if (!mep.parameters[p].is_integer() || text.empty()) continue;
     // The launch converts what it passes to the parameter's type, which rounds.
-    names.emplace(mep.parameters[p].name, site.real_arguments.contains(p)
-                                              ? "(" + mep.parameters[p].scalar + ")(" + text + ")"
-                                              : as_operand(site, text));
+    names.emplace(mep.parameters[p].name, site.is_real_argument(p) ? "(" + mep.parameters[p].scalar + ")(" + text + ")"
+                                                                   : as_operand(site, text));
   }
   return names;
 }
 
-AskedNumber as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text) {
+AskedNumber as_kernel_sees(const Mep& mep, const LaunchSite& site, const std::string& variable,
+                           const std::string& text) {
   const std::string operand = "(" + text + ")";
-  for (auto& parameter : mep.parameters) {
+  for (size_t p = 0; p < mep.parameters.size(); ++p) {
+    auto& parameter = mep.parameters[p];
     if (parameter.name != variable || !parameter.is_integer()) continue;
-    return {parameter.scalar, [operand, own = parameter.scalar](const std::string& type) {
-              const bool same = type == "long long" && (own == "long" || own == type);
-              return "(" + type + ")" + (same ? "" : "(" + own + ")") + operand;
-            }};
+    const auto written = site.argument_types.find(p);
+    const bool same = written != site.argument_types.end() && written->second == parameter.scalar;
+    const bool is_name = std::ranges::all_of(text, word_character) && !site.open_macros.contains(text);
+    return {parameter.scalar,
+            [operand, same, own = parameter.scalar](const std::string& type) {
+              const bool once = same || (type == "long long" && (own == "long" || own == type));
+              return "(" + type + ")" + (once ? "" : "(" + own + ")") + operand;
+            },
+            !same     ? ""
+            : is_name ? text
+                      : operand};
   }
+  auto as = [operand](const std::string& type) { return "(" + type + ")" + operand; };
   const bool of_launch = variable.starts_with("gridDim.") || variable.starts_with("blockDim.");
-  return {of_launch ? "unsigned int" : "", [operand](const std::string& type) { return "(" + type + ")" + operand; }};
+  return {of_launch ? "unsigned int" : "", as, of_launch ? text : ""};
 }
 
 bool same_size(const Expression& wanted, const Expression& spelled,

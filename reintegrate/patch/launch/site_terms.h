@@ -18,7 +18,8 @@ std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchS
 
 /// The number that a kernel gets for the text that a launch passes for `variable` ("n", or "params.n"): converted to
 /// the parameter's type first, as the launch does. Also of a size of the launch, "gridDim.x".
-AskedNumber as_kernel_sees(const Mep& mep, const std::string& variable, const std::string& text);
+AskedNumber as_kernel_sees(const Mep& mep, const LaunchSite& site, const std::string& variable,
+                           const std::string& text);
 
 /// Whether the launch's own size is the candidate's, whatever its variables are. False where that is not known.
 bool same_size(const Expression& wanted, const Expression& spelled,
