@@ -71,7 +71,7 @@ class LaunchEditor {
     if (block) KERNELIFT_TRY(rewrite(Piece::Block));
     if (shared) KERNELIFT_TRY(rewrite(Piece::Shared));
     KERNELIFT_TRY(check_evaluations());
-    break_lines();
+    break_line_of(site_, source_, result_.edits);
     return std::move(result_);
   }
 
@@ -534,42 +534,6 @@ class LaunchEditor {
         result_.notes.push_back("The launch at " + place_of(site_) + " now evaluates '" + part + "' more than once.");
     }
     return done();
-  }
-
-  /// Breaks the launch's line where new sizes of grid and block make it longer than the file's lines are.
-  void break_lines() {
-    auto edit_of = [&](const SourceRange& where) {
-      return std::ranges::find_if(result_.edits,
-                                  [&](auto& one) { return one.begin == where.begin && one.end == where.end; });
-    };
-    auto grid = edit_of(site_.grid_range), block = edit_of(site_.block_range), kernel = edit_of(site_.kernel_range);
-    const auto none = result_.edits.end();
-    const size_t begin = site_.grid_range.begin, end = site_.block_range.end;
-    if ((grid == none && block == none) || begin >= end || end > source_.size()) return;
-    const std::string_view source(source_),
-        between = source.substr(site_.grid_range.end, site_.block_range.begin - site_.grid_range.end);
-    if (between != ", " && between != ",") return;
-    const size_t line = source.rfind('\n', begin) + 1;  // 0 where there is none.
-    std::string before(source.substr(line, begin - line));
-    if (kernel != none && kernel->begin >= line && kernel->end <= begin)
-      before.replace(kernel->begin - line, kernel->end - kernel->begin, kernel->text);
-    std::string_view after = source.substr(end, source.find('\n', end) - end);
-    const bool returns = after.ends_with('\r');
-    after.remove_suffix(returns);
-    const std::string sizes[] = {grid == none ? as_spelled(Piece::Grid) : grid->text,
-                                 block == none ? as_spelled(Piece::Block) : block->text};
-    const std::string both = sizes[0] + ", " + sizes[1], newline = returns ? "\r\n" : "\n";
-    const size_t limit = line_limit(source);
-    if (before.size() + both.size() + after.size() <= limit) return;
-    auto& edit = grid == none ? *block : *grid;
-    edit.text = broken_at_commas(both, before, after, limit, newline);
-    // Where the choice of the kernel has filled the line, its sizes begin the next one.
-    if (before.size() + edit.text.find(newline) > limit && before.ends_with("<<<")) {
-      const std::string indent = before.substr(0, std::min(before.find_first_not_of(" \t"), before.size())) + "    ";
-      edit.text = newline + indent + broken_at_commas(both, indent, after, limit, newline);
-    }
-    edit.begin = begin, edit.end = end, edit.what = "the size of the launch at " + place_of(site_);
-    if (grid != none && block != none) result_.edits.erase(block);
   }
 
   /// Reads how the site spells gx, gy and gz (or bx, by and bz), and which of them are numbers.

@@ -7,24 +7,10 @@
 
 #include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
+#include "reintegrate/patch/launch/byte_edit.h"
 #include "reintegrate/patch/launch/launch_guard.h"
 
 namespace kernelift::reintegrate {
-
-/// Who wrote an edit's text: the candidate, whose text nobody trusts; or we, as a knob's new number or as code that is
-/// generated from the application's own text (a launch's geometry, a launch through embedded code).
-enum class Author { Candidate, Knob, Generated };
-
-/// Bytes [begin, end) of `file` become `text`.
-struct ByteEdit {
-  std::string file;
-  uint64_t begin = 0, end = 0;
-  std::string text;
-  std::string what;  ///< For messages: "the grid of the launch at solver.cu:41".
-  Author author = Author::Candidate;
-  std::string copied = {};  ///< If not empty, what is generated there from the application's own text; the candidate's
-                            ///< text takes its place.
-};
 
 /// The edits with which a launch runs the candidate as it was verified.
 struct LaunchEdits {

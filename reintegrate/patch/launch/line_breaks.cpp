@@ -59,4 +59,39 @@ std::string broken_at_commas(std::string_view arguments, std::string_view before
   return (text + line).substr(before.size());
 }
 
+void break_line_of(const LaunchSite& site, std::string_view file, std::vector<ByteEdit>& edits) {
+  auto edit_of = [&](const SourceRange& where) {
+    return std::ranges::find_if(edits, [&](auto& one) { return one.begin == where.begin && one.end == where.end; });
+  };
+  auto grid = edit_of(site.grid_range), block = edit_of(site.block_range), kernel = edit_of(site.kernel_range);
+  const auto none = edits.end();
+  const size_t begin = site.grid_range.begin, end = site.block_range.end;
+  if ((grid == none && block == none) || begin >= end || end > file.size()) return;
+  auto part = [&](size_t from, size_t to) { return file.substr(from, to - from); };
+  const std::string_view between = part(site.grid_range.end, site.block_range.begin);
+  if (between != ", " && between != ",") return;
+  const size_t line = file.rfind('\n', begin) + 1;  // 0 where there is none.
+  std::string before(part(line, begin));
+  if (kernel != none && kernel->begin >= line && kernel->end <= begin)
+    before.replace(kernel->begin - line, kernel->end - kernel->begin, kernel->text);
+  std::string_view after = part(end, file.find('\n', end));
+  const bool returns = after.ends_with('\r');
+  after.remove_suffix(returns);
+  const std::string newline = returns ? "\r\n" : "\n";
+  std::string sizes(grid == none ? part(begin, site.grid_range.end) : std::string_view(grid->text));
+  sizes.append(", ").append(block == none ? part(site.block_range.begin, end) : std::string_view(block->text));
+  const size_t limit = line_limit(file);
+  if (before.size() + sizes.size() + after.size() <= limit) return;
+  auto& edit = grid == none ? *block : *grid;
+  edit.text = broken_at_commas(sizes, before, after, limit, newline);
+  // Where the choice of the kernel has filled the line, its sizes begin the next one.
+  if (before.size() + edit.text.find(newline) > limit && before.ends_with("<<<")) {
+    const std::string indent = before.substr(0, std::min(before.find_first_not_of(" \t"), before.size())) + "    ";
+    edit.text = newline + indent + broken_at_commas(sizes, indent, after, limit, newline);
+  }
+  edit.begin = begin, edit.end = end;
+  edit.what = "the size of the launch at " + site.range.file + ":" + std::to_string(site.range.line);
+  if (grid != none && block != none) edits.erase(block);
+}
+
 }  // namespace kernelift::reintegrate

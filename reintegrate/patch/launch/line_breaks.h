@@ -2,6 +2,10 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/model/mep.h"
+#include "reintegrate/patch/launch/byte_edit.h"
 
 namespace kernelift::reintegrate {
 
@@ -13,5 +17,8 @@ size_t line_limit(std::string_view file);
 /// them. Further lines are aligned with the first argument. `newline`: the file's line end.
 std::string broken_at_commas(std::string_view arguments, std::string_view before, std::string_view after, size_t limit,
                              std::string_view newline);
+
+/// Breaks the launch's line where the edits of its kernel, grid and block make it longer than the file's lines are.
+void break_line_of(const LaunchSite& site, std::string_view file, std::vector<ByteEdit>& edits);
 
 }  // namespace kernelift::reintegrate
