@@ -139,11 +139,7 @@ class ValueComparison {
     for (size_t i = 0; i < ours.size(); ++i) {
       Expression mine = over_numbers(ours[i].value, setting_.candidate.launch);
       Expression other = over_numbers(theirs[i].value, setting_.original.launch);
-      const bool by_number = std::ranges::none_of(mine.variables(), [](auto& name) {
-        return name.starts_with("tid.") || name.starts_with("bid.") || name.starts_with("nctaid.");
-      });
-      const bool same_terms = same_meaning(mine, other);
-      if (by_number && mine == other && same_terms) continue;
+      if (by_number(mine) && mine == other && same_meaning(mine, other)) continue;
       if (auto refuted = ours[i].stored ? example(theirs[i], ours[i]) : std::nullopt) return refuted;
       return not_known("a thread's value" + at_line(ours[i].line) + ", " + setting_.shown(ours[i].value) +
                            ", depends on its place in its block",
@@ -152,7 +148,15 @@ class ValueComparison {
     return std::nullopt;
   }
 
-  /// Terms of both sides under one name are made of the same.
+  /// Whether an expression over threads' numbers names nothing else of their place in the grid. (Two sides that both
+  /// read `tid.x` mean different threads of the grid by it.)
+  static bool by_number(const Expression& value) {
+    return std::ranges::none_of(value.variables(), [](auto& name) {
+      return name.starts_with("tid.") || name.starts_with("bid.") || name.starts_with("nctaid.");
+    });
+  }
+
+  /// Terms of both sides under one name are made of the same, by the same threads of the grid.
   bool same_meaning(const Expression& mine, const Expression& other) const {
     auto variables = mine.variables();
     variables.merge(other.variables());
@@ -161,11 +165,12 @@ class ValueComparison {
       auto *a = setting_.candidate.model.term(name), *b = setting_.original.model.term(name);
       if (!a || !b || !a->repeats || !b->repeats || a->value != b->value || a->arguments.size() != b->arguments.size())
         return false;
-      for (size_t i = 0; i < a->arguments.size(); ++i)
-        if (over_numbers(a->arguments[i], setting_.candidate.launch) !=
-                over_numbers(b->arguments[i], setting_.original.launch) ||
+      for (size_t i = 0; i < a->arguments.size(); ++i) {
+        const Expression ours = over_numbers(a->arguments[i], setting_.candidate.launch);
+        if (!by_number(ours) || ours != over_numbers(b->arguments[i], setting_.original.launch) ||
             !same_meaning(a->arguments[i], b->arguments[i]))
           return false;
+      }
       return true;
     });
   }

@@ -275,6 +275,18 @@ TEST(CompareValuesOfLaunches, APlaceInTheBlockThatIsConvertedOrComparedIsNotKnow
   EXPECT_EQ(values(kernel("if (i < n) out[i] = x[i] * blockDim.x;"), 128, 256).kind, Kind::NotKnown);
 }
 
+TEST(CompareValuesOfLaunches, ATermOfAThreadsPlaceInTheBlockIsNoTermOfItsNumber) {
+  for (auto* term : {"(threadIdx.x ^ 1)", "(blockIdx.x ^ 5)", "(threadIdx.x | 64)", "(threadIdx.x % 32 ^ 3)",
+                     "((threadIdx.x ^ n) > 5 ? 1 : 2)", "((i ^ 3) ^ (threadIdx.x ^ 3))"}) {
+    const std::string text = kernel(std::string("if (i < n) out[i] = x[i] + ") + term + ";");
+    EXPECT_NE(values(text, 32, 64).kind, Kind::Proven) << term;
+    EXPECT_FALSE(under_launches(compare_launches, text, 32, 64).same_values) << term;
+  }
+  EXPECT_EQ(values(kernel("if (i < n) out[i] = x[i] + (i ^ 3);"), 32, 64).kind, Kind::Proven);
+  const std::string text = kernel("if (i < n) out[i] = x[(threadIdx.x ^ 1) % n];");
+  EXPECT_NE(under_launches(compare_launches, text, 32, 64).kind, Kind::Proven) << "other elements are read";
+}
+
 TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
   EXPECT_EQ(values(reversed("256", "__syncthreads();"), 128, 256).kind, Kind::NotKnown);
   EXPECT_EQ(
