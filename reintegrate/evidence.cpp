@@ -17,7 +17,12 @@ std::string proof_note(const OtherSizes& sizes, bool guarded) {
              (guarded ? ", which the launch asks; elsewhere the original launch runs."
                       : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".") +
              (granted.empty() ? "" : " Proven" + granted + ".");
-    default: return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + ".";
+    default:
+      return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + "." +
+             (!sizes.premise ? ""
+                             : " It is wrong where " + sizes.premise->text() + " does not hold, " +
+                                   (guarded ? "which the launch asks; there the original launch runs."
+                                            : "and nothing asks that (--no-guards)."));
   }
 }
 

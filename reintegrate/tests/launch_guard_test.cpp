@@ -238,7 +238,10 @@ TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
   candidate.steps[0].premises = {Premise::aligned("x", 8), Premise::aligned("y", 16), Premise::no_overlap({"x", "y"}),
                                  Premise::holds("n > 3"_e, 7)};
   figures.other_sizes.emplace();
-  figures.other_sizes->premise = "n % 4 == 0"_e;
+  figures.other_sizes->premise = "n % 4 == 0"_e, figures.other_sizes->known = OtherSizes::Known::Not;
+  EXPECT_NE(guard_of(candidate, figures, mep).text().find("n > 3"), std::string::npos)
+      << "what a step takes for granted is asked beside the premise of what is not known";
+  figures.other_sizes->known = OtherSizes::Known::UnderPremise;
   figures.other_sizes->assumptions = {Premise::aligned("x", 16), Premise::no_overlap({"x"})};
   const LaunchGuard guard = guard_of(candidate, figures, mep);
   EXPECT_EQ(guard.text(), "n % 4 == 0 and x is a multiple of 16 bytes and y is a multiple of 16 bytes");

@@ -97,8 +97,9 @@ std::set<std::pair<size_t, size_t>> one_memory(const Mep& mep, const LaunchSite*
   for (size_t p = 0; p < mep.parameters.size(); ++p)
     for (size_t q = p + 1; q < mep.parameters.size(); ++q) {
       if (mep.parameters[p].pointee.empty() || mep.parameters[q].pointee.empty()) continue;
+      // A pack that is written out is one text for several arguments.
       const bool spelled = site && q < site->argument_text.size() && !site->argument_text[p].empty() &&
-                           site->argument_text[p] == site->argument_text[q];
+                           site->argument_text[p] == site->argument_text[q] && !site->argument_text[p].ends_with("...");
       const bool recorded = std::ranges::any_of(mep.instances, [&](auto& instance) {
         return address(instance, p) != 0 && address(instance, p) == address(instance, q);
       });
@@ -211,12 +212,6 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       models_(pool) {
   std::set<Dim3> recorded;
   for (auto& instance : mep.instances) recorded.insert(instance.geometry.block);
-  // One block where every recorded launch has one; else a number that is not known, the same for both sides.
-  auto unknown_grid = [&](int axis) {
-    const bool one =
-        std::ranges::all_of(mep.instances, [&](auto& instance) { return along(instance.geometry.grid, axis) == 1; });
-    return one ? Expression::constant(1) : Expression::variable(std::string("blocks.") + "xyz"[axis]);
-  };
   compared_blocks_ = has_block_of(recorded, mep);
   for (auto* one : mep.all_launches())
     for (auto& block : recorded) {
@@ -245,6 +240,31 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       launch.shared.reset();
     launches_.push_back(std::move(launch));
   }
+}
+
+Expression SizeComparison::unknown_grid(int axis) const {
+  const bool one =
+      std::ranges::all_of(mep_.instances, [&](auto& instance) { return along(instance.geometry.grid, axis) == 1; });
+  return one ? Expression::constant(1) : Expression::variable(std::string("blocks.") + "xyz"[axis]);
+}
+
+legality::LaunchShape SizeComparison::borne_out(const Launch& launch, const std::vector<KernelModel::Member>& members) {
+  auto contradicts = [&](const legality::LaunchShape& shape, const MepInstance& instance, int axis) {
+    auto blocks = shape.grid[axis]->evaluate(recorded(instance));
+    return blocks.ok() && *blocks != along(instance.geometry.grid, axis);
+  };
+  legality::LaunchShape shape = over_members(launch.shape, members);
+  for (auto& instance : mep_.instances) {
+    if (instance.geometry.block != shape.block) continue;
+    const bool explained = std::ranges::any_of(launches_, [&](auto& other) {
+      const auto its = over_members(other.shape, members);
+      return its.block == shape.block && !contradicts(its, instance, 0) && !contradicts(its, instance, 1) &&
+             !contradicts(its, instance, 2);
+    });
+    for (int axis = 0; axis < 3 && !explained; ++axis)
+      if (contradicts(shape, instance, axis)) shape.grid[axis] = unknown_grid(axis);
+  }
+  return shape;
 }
 
 KernelModels::Modelled SizeComparison::model(const std::string& source, const std::string& kernel, const Dim3& block) {
@@ -317,7 +337,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   if (!candidate.scratch.empty()) return not_known("it uses memory of its own");
   auto original = model(source_, mep_.kernel_mangled, launch.shape.block);
   if (!original.ok()) return not_known(original.error().message);
-  const legality::LaunchShape own = over_members(launch.shape, (*original)->members);
+  const legality::LaunchShape own = borne_out(launch, (*original)->members);
   legality::LaunchShape shape = own;
   std::string kernel = mep_.kernel_mangled;
   if (!candidate.launches.empty()) {
@@ -362,14 +382,18 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
       answer.premise = answer.premise ? Expression::binary(Expression::Op::And, *answer.premise, *room) : *room;
       answer.kind = Kind::UnderPremise, answer.same_values = false;
     }
-  // A proof for different memory says nothing of a launch that gives one memory twice.
+  // A proof for different memory says nothing of a launch that gives one memory twice. Where it is wrong for different
+  // memory, that is worth a question all the same: the premise stays.
   for (auto& assumption : answer.assumptions)
     for (auto& [p, q] : launch.one_memory)
       if (assumption.kind == legality::Assumption::Kind::DifferentMemory &&
           std::ranges::count(assumption.arguments, argument(p)) &&
-          std::ranges::count(assumption.arguments, argument(q)))
-        return not_known(launch.place + " gives one memory for " + mep_.parameters[p].name + " and " +
-                         mep_.parameters[q].name + ", which are compared as different memory");
+          std::ranges::count(assumption.arguments, argument(q))) {
+        auto unknown = not_known(launch.place + " gives one memory for " + mep_.parameters[p].name + " and " +
+                                 mep_.parameters[q].name + ", which are compared as different memory");
+        unknown.premise = answer.premise;
+        return unknown;
+      }
   // The application may never launch a grid for which a text is wrong. But where it is not known what a launch covers,
   // its geometry stays.
   const bool supposed = std::ranges::any_of(own.grid, [](auto& size) {
@@ -412,7 +436,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
     same_values &= answer.same_values;
     for (auto& one : answer.assumptions)
       if (std::ranges::find(assumptions, one) == assumptions.end()) assumptions.push_back(one);
-    if (answer.kind == Kind::UnderPremise)
+    if (answer.premise)
       premise = !premise || *premise == *answer.premise
                     ? answer.premise
                     : std::optional(Expression::binary(Expression::Op::And, *premise, *answer.premise));
@@ -428,7 +452,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   // A launch asks a premise, and what asks nothing stays the original; what is proven takes the original's place.
   if (worst.kind == Kind::Proven && changes && !mep_.unseen_launches.empty())
     worst.kind = Kind::NotKnown, worst.why = "there may be other launches: " + mep_.unseen_launches;
-  if (worst.kind == Kind::UnderPremise) worst.premise = premise;
+  if (worst.kind == Kind::UnderPremise || worst.kind == Kind::NotKnown) worst.premise = premise;
   worst.same_values = same_values;
   worst.assumptions.clear();
   if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);
@@ -468,7 +492,10 @@ legality::Bounds SizeComparison::bounds_of_finalist(std::optional<Deadline> dead
 SizePlan SizeComparison::sizes_to_run(const Candidate& candidate, legality::Bounds bounds) {
   if (mep_.instances.empty()) return {};
   const legality::Answer known = answer(candidate, bounds);
-  SizeQuestion question{candidate, conditions(), known.premise, {}, seed_};
+  SizeQuestion question{candidate, conditions(), {}, known.premise, {}, seed_};
+  for (auto& source : {source_, candidate.source})
+    if (auto made = model(source, mep_.kernel_mangled, launches_.front().shape.block); made.ok())
+      for (auto& [p, constants] : (*made)->compared) question.compared[p].insert(constants.begin(), constants.end());
   for (auto& instance : mep_.instances) question.recorded.push_back(recorded(instance));
   std::vector<Premise> premises;
   for (auto& assumption : known.assumptions) premises.push_back(premise_of(assumption, names()));

@@ -63,6 +63,12 @@ class SizeComparison {
     }
   };
 
+  /// The blocks along an axis where no launch site says how many: one, where every recorded launch has one; else a
+  /// number that is not known, the same for both sides.
+  Expression unknown_grid(int axis) const;
+  /// The launch's shape over the model's variables. What its site says of the grid is not known where it says otherwise
+  /// of a recorded launch that no site explains: then the scan read something that changes before the launch.
+  legality::LaunchShape borne_out(const Launch& launch, const std::vector<KernelModel::Member>& members);
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
   KernelModels::Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);

@@ -2,6 +2,10 @@
 #include "sandbox/evaluate/size_plan.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <random>
 #include <set>
 
@@ -15,8 +19,11 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr uint64_t kLargestGrown = 64 << 20;  // Bytes of an instance's memory that is made larger.
+constexpr uint64_t kLargestGrown = 64 << 20;   // Bytes of an instance's memory that is made larger.
+constexpr uint64_t kLargestDoubled = 4 << 20;  // The same, where sizes are twice as large.
 constexpr double kMostGrowth = 64;
+constexpr size_t kMostBranches = 4;   // Launches of an instance.
+constexpr int64_t kLargestFlag = 16;  // A larger number is a size, of which smaller ones are tried anyway.
 
 bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
   const unsigned bits = 8 * bytes - (parameter.is_unsigned() ? 0 : 1);
@@ -187,7 +194,9 @@ class Planner {
         if (round < sizes[v].size()) all[varied[v]] = sizes[v][round].value, shown &= sizes[v][round].shown;
       add(index, launch, all, shown, begin);
     }
-    if (varied.empty()) return false;
+    add_branches(index, launch, varied);
+    add_numbers(index, launch);
+    if (varied.empty()) return plan_.launches.size() > begin;
     add_larger(index, launch, varied);
     add_pointers(index, launch, varied);
     return true;
@@ -251,8 +260,8 @@ class Planner {
     return bytes > kLargestGrown ? "its memory is large" : "";
   }
 
-  /// Sizes one more than recorded, and one block more, in memory that has grown as their product has, and as much again
-  /// for what grows with its square.
+  /// Sizes one more than recorded, one block more, and twice as large, in memory that has grown as their product has,
+  /// and as much again for what grows with its square.
   void add_larger(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
     const MepInstance& instance = mep_.instances[index];
     const std::string why = why_not_larger(instance);
@@ -271,11 +280,12 @@ class Planner {
         const int64_t recorded = launch.variables.at(name);
         const int64_t before = block_along(launch, name, instance.geometry.block),
                       after = block_along(launch, name, candidate_block(instance));
-        larger[name] = recorded + (more == 0 ? 1 : more == 1 ? before : after + 1);
+        larger[name] = recorded + (more == 0 ? 1 : more == 1 ? before : more == 2 ? after + 1 : recorded + 1);
         growth *= static_cast<double>(larger[name]) / static_cast<double>(std::max<int64_t>(recorded, 1));
       }
       auto made = launched_with(index, launch, larger);
-      if (!made || made->values.empty() || growth * growth > kMostGrowth) continue;
+      const bool much = more == kLargerSizes - 1 && instance.region_bytes() > kLargestDoubled;
+      if (!made || made->values.empty() || growth * growth > kMostGrowth || much) continue;
       made->growth = growth * growth;
       plan_.launches.push_back(*std::move(made));
     }
@@ -292,6 +302,57 @@ class Planner {
           found[p] = ElementLayout::parse(region.element).stride;
       }
     return found;
+  }
+
+  /// Other branches of the kernel: values with which it compares integers that no size is chosen of, and the next ones.
+  void add_branches(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    size_t added = 0;
+    for (auto& [p, constants] : question_.compared) {
+      const auto recorded = p < mep_.parameters.size() ? mep_.integer_argument(instance, p) : std::nullopt;
+      auto name = std::ranges::find_if(launch.directly, [p = p](auto& one) { return one.second == p; });
+      const bool is_size = name != launch.directly.end() && std::ranges::find(varied, name->first) != varied.end();
+      if (!recorded || (is_size && *recorded > kLargestFlag)) continue;
+      std::set<int64_t> values;
+      for (int64_t constant : constants) values.insert({constant, constant + (constant < INT64_MAX)});
+      values.erase(*recorded);
+      for (int64_t value : values) {
+        if (added == kMostBranches) return;
+        std::optional<SizedInstance> made;
+        if (is_size) {
+          made = launched_with(index, launch, {{name->first, value}});
+        } else if (made = launched_with(index, launch, {}); made) {
+          if (!fits(value, mep_.parameters[p], instance.parameters[p].size)) continue;
+          made->values[p] = value, made->size.values[mep_.parameters[p].name] = value;
+        }
+        if (!made || made->values.empty()) continue;
+        auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made->size; };
+        if (std::ranges::any_of(plan_.launches, same)) continue;
+        plan_.launches.push_back(*std::move(made)), ++added;
+      }
+    }
+  }
+
+  /// All arguments of floating point at once have other values: half of what was recorded, one half where it was zero.
+  void add_numbers(size_t index, const HostLaunch& launch) {
+    const MepInstance& instance = mep_.instances[index];
+    auto made = launched_with(index, launch, {});
+    if (!made) return;
+    for (size_t p = 0; p < std::min(mep_.parameters.size(), instance.parameters.size()); ++p) {
+      const std::string& type = mep_.parameters[p].scalar;
+      const auto& slot = instance.parameters[p];
+      if ((type != "float" && type != "double") || slot.offset + slot.size > instance.arguments.size()) continue;
+      double value = 0;
+      float narrow = 0;
+      if (type == "double") std::memcpy(&value, instance.arguments.data() + slot.offset, sizeof value);
+      else std::memcpy(&narrow, instance.arguments.data() + slot.offset, sizeof narrow), value = narrow;
+      value = value == 0 || !std::isfinite(value) ? 0.5 : value / 2, narrow = static_cast<float>(value);
+      made->values[p] = type == "double" ? std::bit_cast<int64_t>(value) : std::bit_cast<int32_t>(narrow);
+      char text[48];
+      std::snprintf(text, sizeof text, " = %.6g", value);
+      made->size.pointers += (made->size.pointers.empty() ? "" : ", ") + mep_.parameters[p].name + text;
+    }
+    if (!made->values.empty()) plan_.launches.push_back(*std::move(made));
   }
 
   /// Every pointer one element further, which no longer is a multiple of more than that; and memory that a caller of

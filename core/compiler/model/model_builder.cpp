@@ -63,6 +63,40 @@ std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
   return by;
 }
 
+/// The integer parameter that the value is, perhaps in another width or some of its bits.
+const llvm::Argument* parameter_in(const llvm::Value* value) {
+  for (;;) {
+    if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
+      return argument->getType()->isIntegerTy() ? argument : nullptr;
+    auto* step = llvm::dyn_cast<llvm::Instruction>(value);
+    const bool keeps =
+        step && (llvm::isa<llvm::ZExtInst, llvm::SExtInst, llvm::TruncInst, llvm::FreezeInst>(step) ||
+                 (step->getOpcode() == llvm::Instruction::And && llvm::isa<llvm::ConstantInt>(step->getOperand(1))));
+    if (!keeps) return nullptr;
+    value = step->getOperand(0);
+  }
+}
+
+/// KernelModel::compared.
+void note_compared(const llvm::Function& kernel, KernelModel& model) {
+  auto note = [&](const llvm::Value* value, const llvm::ConstantInt* constant) {
+    auto* parameter = parameter_in(value);
+    if (!parameter || (constant && constant->getBitWidth() > 64)) return;
+    model.compared[parameter->getArgNo()].insert(constant ? constant->getSExtValue() : 0);
+  };
+  for (auto& instruction : llvm::instructions(kernel)) {
+    if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) {
+      for (unsigned side : {0u, 1u})
+        if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1 - side)))
+          note(compare->getOperand(side), constant);
+    } else if (auto* choice = llvm::dyn_cast<llvm::SwitchInst>(&instruction)) {
+      for (auto& one : choice->cases()) note(choice->getCondition(), one.getCaseValue());
+    } else if (instruction.getType()->isIntegerTy(1) && llvm::isa<llvm::TruncInst>(instruction)) {
+      note(&instruction, nullptr);  // A flag is compared with false.
+    }
+  }
+}
+
 class Walk {
  public:
   Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, const llvm::LoopInfo& loops,
@@ -78,6 +112,7 @@ class Walk {
     for (size_t i : read_only_)
       if (auto& access = model_.accesses[i]; written.contains(access.object))
         model_.gaps.push_back({access.line, "a read-only load of memory that the kernel writes"});
+    note_compared(kernel, model_);
     read_data(kernel, values_, model_);
     read_narrow_numbers(kernel, evolution, dominators, values_, model_);
     changed_ = values_.settle_terms();

@@ -139,6 +139,7 @@ Json to_json(const KernelModel& model) {
     json["members"].push_back(
         {{"parameter", member.parameter}, {"offset", member.offset}, {"type", member.type}, {"path", member.path}});
   json["unmodelled"] = model.unmodelled;
+  json["compared"] = model.compared;
   json["widths"] = model.widths, json["narrow"] = Json::array();
   for (auto& number : model.narrow)
     json["narrow"].push_back({{"line", number.line},
@@ -199,6 +200,7 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
           {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});
     for (auto& entry : from.at("exchanges")) model.exchanges.push_back({entry.at("line"), entry.at("what")});
     from.at("unmodelled").get_to(model.unmodelled);
+    from.at("compared").get_to(model.compared);
     from.at("widths").get_to(model.widths);
     for (auto& entry : from.at("narrow")) {
       model.narrow.push_back({entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")),

@@ -128,6 +128,9 @@ struct KernelModel {
   static constexpr const char* kUnfenced = "unfenced ";  ///< Begins what no fence orders: it may be less.
   static constexpr const char* kPrint = "print of ";     ///< Begins what is compared under the same launch alone.
   std::vector<Narrow> narrow = {};
+  /// By the index of an integer parameter: constants that it is compared with, as the signed numbers that their bits
+  /// are. What a kernel does may change at each.
+  std::map<size_t, std::set<int64_t>> compared = {};
   std::map<std::string, unsigned> widths = {};  ///< Bits of integer parameters: "arg.a2" to 32.
   std::vector<Datum> data = {};                 ///< In the order of the prepared code.
   std::string code = {};                        ///< A hash of the prepared code without these integers.

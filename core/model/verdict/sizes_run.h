@@ -15,7 +15,7 @@ namespace kernelift {
 struct OtherSize {
   std::string instance;  ///< The recorded launch.
   Bindings values;       ///< New values of integer arguments, by the kernel's parameters: {"n": 1151}.
-  std::string pointers;  ///< What was done to pointers: "in and out one element further"; empty: nothing.
+  std::string pointers;  ///< What was done to other arguments: "in and out one element further"; empty: nothing.
   auto operator<=>(const OtherSize&) const = default;
   std::string text() const;  ///< "n = 1151"
 };

@@ -256,7 +256,7 @@ std::string OtherSizes::text() const {
     case Known::Proven: return "proven for all sizes" + of_what;
     case Known::UnderPremise: return "proven where " + premise->text() + of_what + "; else wrong (" + why + ")";
     case Known::Refuted: return "wrong: " + why;
-    default: return "not known: " + why;
+    default: return "not known: " + why + (premise ? "; wrong where not " + premise->text() : "");
   }
 }
 

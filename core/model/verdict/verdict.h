@@ -99,7 +99,9 @@ struct OtherSizes {
     Not,           ///< `why` says what could not be decided.
   };
   Known known = Known::Not;
-  std::optional<Expression> premise;  ///< Over the kernel's parameters by their names: "n % 4 == 0".
+  /// Over the kernel's parameters by their names: "n % 4 == 0". Of what is not known: it is wrong where that does not
+  /// hold.
+  std::optional<Expression> premise;
   std::string why;
   std::vector<Premise> assumptions = {};  ///< What a proof takes for granted, with the kernel's names of its arguments.
   bool same_values = false;               ///< Proven of the values that it computes, too, and not of memory alone.

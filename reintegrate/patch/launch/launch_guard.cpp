@@ -105,7 +105,9 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
   for (auto& step : candidate.steps) take(step.premises);
   for (auto& [argument, bytes] : aligned) premises.push_back(Premise::aligned(argument, bytes));
   LaunchGuard guard(std::move(premises));
-  if (auto& sizes = figures.other_sizes; sizes && (sizes->known == OtherSizes::Known::Proven || sizes->premise))
+  using Known = OtherSizes::Known;
+  if (auto& sizes = figures.other_sizes;
+      sizes && (sizes->known == Known::Proven || sizes->known == Known::UnderPremise))
     return guard;
   const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)

@@ -143,6 +143,7 @@ TEST_F(SizeComparisonTest, ASizeInAStructureIsSpelledAsTheSourceDoes) {
   instance.parameters = {{0, 24}}, instance.arguments.resize(24);
   for (int n : {1024, 1152}) {
     std::memcpy(&instance.arguments[16], &n, sizeof n);
+    instance.geometry.grid.x = static_cast<uint32_t>(n / 128);
     SizeComparison comparison(mep_, *pool_, source);
     Candidate candidate;
     candidate.source = source;
@@ -217,6 +218,8 @@ TEST_F(SizeComparisonTest, AnUnsignedNumberIsAskedForItsHighestBit) {
     const uint32_t bytes = type == "unsigned char" ? 1 : type == "unsigned int" ? 4 : 8;
     instance.parameters = {{0, 8}, {8, 8}, {16, bytes}, {24, 4}}, instance.arguments.assign(28, {});
     std::memcpy(&instance.arguments[16], &recorded, bytes);
+    const int32_t count = 1024;
+    std::memcpy(&instance.arguments[24], &count, sizeof count);
     SizeComparison comparison(mep_, *pool_, source);
     Candidate candidate;
     candidate.source = dropped;
@@ -354,6 +357,38 @@ TEST_F(SizeComparisonTest, ATextIsNotRefutedByAGridThatMayNeverBeLaunched) {
   candidate.source = kWholeBlocks;
   auto answer = comparison.answer(candidate);
   EXPECT_TRUE(answer.kind == Kind::NotKnown || answer.kind == Kind::UnderPremise) << answer.why;
+}
+
+TEST_F(SizeComparisonTest, AGridThatIsNotWhatWasRecordedIsNotKnown) {
+  auto& instance = mep_.instances[0];
+  instance.arguments.assign(20, {}), instance.parameters = {{0, 8}, {8, 8}, {16, 4}};
+  auto proven_with = [&](int32_t n) {
+    std::memcpy(&instance.arguments[16], &n, sizeof n);
+    return with_block(kGuarded, 256).kind == Kind::Proven;
+  };
+  EXPECT_TRUE(proven_with(1000));
+  EXPECT_FALSE(proven_with(500)) << "`count` had another value when the grid of 8 blocks was computed";
+  mep_.launches.push_back(site("(2 * count + 127) / 128", "128"));
+  const auto answer = with_block(kGuarded, 256);
+  EXPECT_EQ(answer.why.find("how many blocks"), answer.why.npos) << "another launch explains it: " << answer.why;
+}
+
+TEST_F(SizeComparisonTest, APremiseIsAskedEvenWhereMemoryThatIsGivenTwiceLeavesTheRestUnknown) {
+  mep_.launches.front().one_memory = {{0, 1}};
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate candidate;
+  candidate.source = kWholeBlocks;
+  const auto answer = comparison.answer(candidate);
+  EXPECT_EQ(answer.kind, Kind::NotKnown) << answer.why;
+  ASSERT_TRUE(answer.premise);
+  EXPECT_EQ(answer.premise->text(), "arg.a2 % 128 == 0");
+}
+
+TEST_F(SizeComparisonTest, AnArgumentOfAPackIsNoOtherOfItsArguments) {
+  auto& launch = mep_.launches.front();
+  launch.argument_text[0] = launch.argument_text[1] = "std::forward<A>(a)...";
+  EXPECT_EQ(with_block(kGuarded, 256).why.find("gives one memory"), std::string::npos);
 }
 
 TEST_F(SizeComparisonTest, WhatIsPassedAsAWholeIsThatArgumentWhateverItIsComputedFrom) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cstring>
 
 #include "core/tests/expression_literal.h"
@@ -11,6 +12,7 @@ namespace kernelift::sandbox {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -104,7 +106,7 @@ TEST(SizePlan, SomeSizesAreDrawnAndNotShown) {
   const Candidate candidate;
   auto unshown = [&](uint64_t seed) {
     std::vector<int64_t> sizes;
-    for (auto& sized : plan_sizes(one_size(), {candidate, {}, {}, {}, seed}).launches)
+    for (auto& sized : plan_sizes(one_size(), {candidate, {}, {}, {}, {}, seed}).launches)
       if (!sized.shown) sizes.push_back(sized.values.at(1));
     return sizes;
   };
@@ -136,7 +138,7 @@ TEST(SizePlan, LargerSizesGrowTheMemoryThatPointersLeadTo) {
   };
   auto found = larger(one_size());
   ASSERT_EQ(found.size(), kLargerSizes);
-  for (int64_t n : {4097, 4224, 5121}) EXPECT_DOUBLE_EQ(found[n], double(n) / 4096 * (double(n) / 4096)) << n;
+  for (int64_t n : {4097, 4224, 5121, 8193}) EXPECT_DOUBLE_EQ(found[n], double(n) / 4096 * (double(n) / 4096)) << n;
   Mep structured = one_size();
   structured.parameters.push_back({"box", "Box", "", false, "", "Box"});
   EXPECT_THAT(larger(structured), IsEmpty());
@@ -154,9 +156,40 @@ TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {1}}), "size"), Contains(4095));
 }
 
+TEST(SizePlan, OtherBranchesAreTakenByTheConstantsThatFlagsAreComparedWith) {
+  Mep mep = one_size();
+  mep.parameters.push_back({"mode", "int", "", false, "int"}), mep.launches[0].argument_text.push_back("0");
+  mep.parameters.push_back({"relu", "bool", "", false, "unsigned char"}),
+      mep.launches[0].argument_text.push_back("f()");
+  pass<int>(mep.instances[0], 0), pass<uint8_t>(mep.instances[0], 1);
+  const Candidate candidate;
+  EXPECT_THAT(values_of(plan_sizes(mep, {candidate}), "mode"), IsEmpty());
+  const SizePlan plan = plan_sizes(mep, {candidate, {}, {{3, {1}}, {4, {0, 300}}}});
+  EXPECT_THAT(values_of(plan, "mode"), ElementsAre(1, 2));
+  EXPECT_THAT(values_of(plan, "relu"), ElementsAre(0)) << "1 was recorded, and 300 is no number of that type";
+  EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {}, {{1, {7}}}}), "size"), Not(Contains(8)))
+      << "a size, of which smaller ones are tried anyway";
+}
+
+TEST(SizePlan, NumbersOfFloatingPointHaveOtherValuesTogether) {
+  Mep mep = one_size();
+  for (auto* name : {"alpha", "beta"}) {
+    mep.parameters.push_back({name, "float", "", false, "float"});
+    mep.launches[0].argument_text.push_back(name);
+  }
+  pass<float>(mep.instances[0], 3), pass<float>(mep.instances[0], 0);
+  const Candidate candidate;
+  const SizePlan plan = plan_sizes(mep, {candidate});
+  auto with =
+      std::ranges::find_if(plan.launches, [](auto& one) { return one.size.pointers == "alpha = 1.5, beta = 0.5"; });
+  ASSERT_NE(with, plan.launches.end());
+  EXPECT_EQ(with->values.at(3), std::bit_cast<int32_t>(1.5f));
+  EXPECT_EQ(with->values.at(4), std::bit_cast<int32_t>(0.5f));
+}
+
 TEST(SizePlan, SizesForWhichThePremiseDoesNotHoldAreCountedAndLeftOut) {
   const Candidate candidate = with_block(1024);
-  const SizePlan plan = plan_sizes(one_size(), {candidate, {}, "arg.a1 % 1024 == 0"_e});
+  const SizePlan plan = plan_sizes(one_size(), {candidate, {}, {}, "arg.a1 % 1024 == 0"_e});
   EXPECT_GT(plan.beyond_premise, 5u);
   for (int64_t size : values_of(plan, "size")) EXPECT_EQ(size % 1024, 0);
   EXPECT_THAT(values_of(plan, "size"), Contains(3072));
@@ -214,7 +247,7 @@ TEST(SizePlan, PointersMoveByAnElementUnlessTheirAlignmentIsTakenForGranted) {
   ASSERT_FALSE(plan.launches.empty());
   EXPECT_EQ(plan.launches.back().moved, (std::map<size_t, int64_t>{{0, 4}}));
   EXPECT_EQ(plan.launches.back().size.text(), "half = 2047, size = 4095, pointers one element further");
-  plan = plan_sizes(mep, {candidate, {}, {}, {0}});
+  plan = plan_sizes(mep, {candidate, {}, {}, {}, {0}});
   ASSERT_FALSE(plan.launches.empty());
   for (auto& sized : plan.launches) EXPECT_TRUE(sized.moved.empty());
 }

@@ -89,7 +89,7 @@ class SizeRunsTest : public testing::Test {
     CompileReply compiled = baseline_->pool->compile(candidate.source, candidate.recipe);
     EXPECT_TRUE(compiled.ok()) << compiled.detail;
     Inquiry inquiry;
-    inquiry.confirm = true, inquiry.sizes = plan_sizes(fixture_->mep, {candidate, {}, premise, {}, 7});
+    inquiry.confirm = true, inquiry.sizes = plan_sizes(fixture_->mep, {candidate, {}, {}, premise, {}, 7});
     auto evaluation = process_->evaluate(runnable_code(candidate, compiled.image), inquiry);
     return evaluation ? std::get<Verdict>(*evaluation) : Verdict{};
   }
@@ -129,7 +129,7 @@ TEST_F(SizeRunsTest, ARightCandidateWithAnotherBlockIsRightAtAllSizes) {
   ASSERT_TRUE(verdict.ok()) << verdict.text();
   ASSERT_TRUE(verdict.sizes_run);
   EXPECT_EQ(verdict.sizes_run->dropped.size(), 0u) << verdict.sizes_run->text();
-  EXPECT_EQ(verdict.sizes_run->right.size(), 11u) << verdict.sizes_run->text();
+  EXPECT_EQ(verdict.sizes_run->right.size(), 12u) << verdict.sizes_run->text();
   EXPECT_EQ(verdict.sizes_run->unshown.size(), 3u);
 }
 
@@ -227,7 +227,7 @@ TEST_F(SizeRunsTest, AProposerIsNotToldWhichDrawnSizeIsWrong) {
   // Right at all sizes that are shown.
   std::string right;
   const Candidate recorded = with_block(kGuardedDiff, kBlock);
-  for (auto& sized : plan_sizes(fixture_->mep, {recorded, {}, {}, {}, 7}).launches)
+  for (auto& sized : plan_sizes(fixture_->mep, {recorded, {}, {}, {}, {}, 7}).launches)
     if (sized.shown) right += " || n == " + std::to_string(sized.values.at(2));
   Candidate candidate;
   candidate.source = kGuardedHead + "  const bool known = n == 4096" + right +
@@ -312,6 +312,37 @@ TEST(SizesOfFinalists, CheckModeLooksAtOtherSizesToo) {
   EXPECT_THAT(verdict.text(), HasSubstr("unstable at n = 31 on instance a: race: "));
 }
 
+TEST(SizesOfFinalists, WhatIsWrongInABranchThatNoRecordedLaunchTakesIsFound) {
+  const std::string head =
+      "__global__ void diff(const float* x, float* out, int n, int mode, float p) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i >= n) return;\n"
+      "  float v = i == n - 1 ? 0.0f : x[i + 1] - x[i];\n";
+  const std::string turn = "  if (mode == 2) v = -v;\n", add = "  if (p > 0.25f) v += 1;\n", end = "  out[i] = v;\n}\n";
+  MepFixture fixture = diff_mep(head + turn + add + end);
+  fixture.mep.kernel_mangled = "_Z4diffPKfPfiif", fixture.mep.kernel_name = "diff";
+  auto& instance = fixture.mep.instances[0];
+  fixture.add_argument(instance, 0, "mode"), fixture.add_argument(instance, 0.0f, "p");
+  fixture.mep.parameters[4].scalar = "float";
+  fixture.mep.launches[0].argument_text = {"pool", "pool + n", "n", "mode", "p"};
+  EvaluatorOptions options;
+  options.most_rounds = 4, options.compile_workers = 1, options.few_candidates = true;
+  auto evaluator = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;
+  auto confirmed = [&](const std::string& middle) {
+    Candidate candidate;
+    candidate.source = head + middle + end;
+    return std::get<Verdict>((*evaluator)->confirm(candidate));
+  };
+  EXPECT_THAT(confirmed(add).text(), HasSubstr("wrong at mode = 2 on instance a"));
+  EXPECT_THAT(confirmed(turn).text(), HasSubstr("wrong at p = 0.5 on instance a"));
+  const Verdict same = confirmed("  if (p > 0.25f) v = 1 + (mode == 2 ? -v : v); else if (mode == 2) v = -v;\n");
+  EXPECT_TRUE(same.ok()) << same.text();
+  ASSERT_TRUE(same.sizes_run);
+  EXPECT_THAT(same.sizes_run->text(), HasSubstr("mode = 2"));
+  EXPECT_THAT(same.sizes_run->text(), HasSubstr("p = 0.5"));
+}
+
 TEST(SizesOfFinalists, AConfirmationRunsThemAndAScreeningDoesNot) {
   MepFixture fixture = diff_mep(kGuardedDiff);
   EvaluatorOptions options;
@@ -323,8 +354,8 @@ TEST(SizesOfFinalists, AConfirmationRunsThemAndAScreeningDoesNot) {
   EXPECT_FALSE(std::get<Verdict>(screened).sizes_run);
   ASSERT_TRUE(std::get<Verdict>(confirmed).sizes_run) << std::get<Verdict>(confirmed).text();
   EXPECT_THAT(std::get<Verdict>(confirmed).sizes_run->text(),
-              HasSubstr("right at 11 other sizes (n = 1, 31, 33, 3840, 3968, 4089, 4095, 4097, 4224, 4353; n = 4095, "
-                        "pointers one element further)"));
+              HasSubstr("right at 12 other sizes (n = 1, 31, 33, 3840, 3968, 4089, 4095, 4097, 4224, 4353, 8193; n = "
+                        "4095, pointers one element further)"));
   fixture.mep.launches.clear();
   evaluator = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;

@@ -45,6 +45,21 @@ TEST(KernelModelOfSource, AnOffsetIsCountedInBytesFromTheArgument) {
   EXPECT_TRUE(model.accesses[0].domain.is_constant(1));
 }
 
+TEST(KernelModelOfSource, ConstantsThatParametersAreComparedWithAreNoted) {
+  const auto model = model_of(
+      "__global__ void k(float* x, int n, int mode, bool relu, unsigned bits) {\n"
+      "  int i = threadIdx.x; float v = x[i];\n"
+      "  if (mode == 3) v = -v;\n"
+      "  if (relu) v = v > 0 ? v : 0;\n"
+      "  if (bits & 4) v *= 2;\n"
+      "  if (i < n) x[i] = v;\n"
+      "}\n");
+  EXPECT_EQ(model.compared.at(2), std::set<int64_t>{3});
+  EXPECT_TRUE(model.compared.contains(3)) << "a flag";
+  EXPECT_TRUE(model.compared.at(4).contains(0));
+  EXPECT_FALSE(model.compared.contains(1)) << "a size";
+}
+
 TEST(KernelModelOfSource, AnEarlyReturnIsTheConditionOfWhatFollows) {
   auto model = model_of(
       "__global__ void k(int* x, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i >= n) return; x[i] = 1; }");

@@ -13,7 +13,7 @@
 namespace kernelift::sandbox {
 
 /// Of a plan: most smaller sizes for one recorded instance, larger sizes, and instances.
-inline constexpr size_t kMostSizes = 12, kLargerSizes = 3, kMostSizedInstances = 2;
+inline constexpr size_t kMostSizes = 12, kLargerSizes = 4, kMostSizedInstances = 2;
 
 struct SizedInstance {
   size_t instance = 0;               ///< Index of the recorded instance.
