@@ -6,7 +6,7 @@
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Lex/Preprocessor.h"
-#include "extractor/scan/assignments.h"
+#include "extractor/scan/effects/assignments.h"
 
 namespace kernelift::extractor {
 

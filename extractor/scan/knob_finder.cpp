@@ -82,9 +82,10 @@ class KnobTable {
 
   std::vector<Knob> take() {
     std::vector<Knob> all;
+    // Constants that the blocks of all kernels that use them follow.
     std::set<SourceLocation> geometry;
     for (auto& [key, found] : knobs_)
-      if (found.knob.in_geometry) geometry.insert(found.place);
+      if (found.knob.in_geometry && std::ranges::includes(found.launched, found.used)) geometry.insert(found.place);
     for (auto& [key, found] : knobs_) {
       if (!found.knob.in_geometry && found.beside_data) continue;
       const bool sets_amount =
@@ -136,6 +137,7 @@ class KnobTable {
     }
     Knob& entry = found.knob;
     (geometry ? entry.in_geometry : entry.in_kernel) = true;
+    (geometry ? found.launched : found.used).insert(kernel);
     if (std::find(entry.kernels.begin(), entry.kernels.end(), kernel) == entry.kernels.end())
       entry.kernels.push_back(kernel);
   }
@@ -145,6 +147,7 @@ class KnobTable {
     SourceLocation place;     ///< The location by which KnobUses identifies the constant.
     std::string member = {};  ///< The name in its class; empty: it belongs to none.
     bool beside_data = false;
+    std::set<std::string> used = {}, launched = {};  ///< Kernels whose text uses it, and whose launches do.
   };
   const ParsedUnit& unit_;
   const KnobUses& uses_;

@@ -10,7 +10,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
-#include "extractor/scan/effects.h"
+#include "extractor/scan/effects/effects.h"
 #include "extractor/scan/open_macros.h"
 
 namespace kernelift::extractor {

@@ -57,6 +57,23 @@ TEST(Capacities, MayOnlyGrowIfDataDecideHowManyElementsAreStored) {
       << "through a template's parameter";
 }
 
+TEST(Capacities, MayOnlyGrowIfAKernelIsLaunchedWithAnotherBlockThanItsArrayHasElements) {
+  auto grows = [](const std::string& block) {
+    TestApp app;
+    app.unit("a.cu",
+             "#define B 128\n"
+             "__global__ void k(float* x, int n) { int i = blockIdx.x * B + threadIdx.x; if (i < n) x[i] = 0; }\n"
+             "__global__ void sum(float* x) { __shared__ float t[B]; t[threadIdx.x] = x[threadIdx.x]; "
+             "__syncthreads(); x[threadIdx.x] = t[0]; }\n"
+             "void run(int n, float* x) { k<<<(n + B - 1) / B, B>>>(x, n); sum<<<1, " +
+                 block + ">>>(x); }\n");
+    auto index = app.scan();
+    return knob(index, "B")->grows_only;
+  };
+  EXPECT_FALSE(grows("B"));
+  EXPECT_TRUE(grows("128"));
+}
+
 TEST(Capacities, IncludeExtentsOfTemplatesWithDependentMembers) {
   TestApp app;
   app.unit("a.cu",

@@ -169,6 +169,44 @@ class Solver {
                15);
 }
 
+constexpr const char* kEnding = R"(
+struct Halver { ~Halver() { N /= 2; } };
+struct Holder { Halver inner; };
+struct Temporary { int n; Temporary(int n) : n(n) {} ~Temporary() { N /= 2; } int get() const { return n; } };
+struct Counter { int i; int operator*() const { return i; } Counter& operator++() { ++i; N -= 1; return *this; }
+                 bool operator!=(const Counter& o) const { return i != o.i; } };
+struct Steps { int n; Counter begin() const { return {0}; } Counter end() const { return {n}; } };
+struct Timer { long begin = 0; Timer() {} ~Timer() { printf("%ld", begin); } };
+struct Size { int n, m; };
+struct Box { Size s; };
+)";
+
+TEST(Effects, WhatADestructorAStepOfALoopOrAssemblyWritesMayHaveChanged) {
+  expect_unknown(std::string(kEnding) + R"(
+void scope(float* x) { int b = (N + 255) / 256; { Halver h; } k<<<b, 256>>>(x, N); }
+void part(float* x) { int b = (N + 255) / 256; { Holder h; } k<<<b, 256>>>(x, N); }
+void computed_inside(float* x) { int b; { Halver h; b = (N + 255) / 256; } k<<<b, 256>>>(x, N); }
+void again(float* x, int m) { int b = (N + 255) / 256; for (int i = 0; i < m; ++i) { Halver h; k<<<b, 256>>>(x, N); } }
+void temporary(float* x, int m) { int b = (N + 255) / 256; int g = Temporary(m).get(); k<<<b, 256>>>(x, N); }
+void loop(float* x, int m) { int b = (N + 255) / 256; for (int i : Steps{m}) printf("%d", i); k<<<b, 256>>>(x, N); }
+void assembly(float* x, int m) { int b = (m + 255) / 256; asm("" : "+r"(m)); k<<<b, 256>>>(x, m); }
+void memory(float* x) { int b = (N + 255) / 256; asm volatile("" ::: "memory"); k<<<b, 256>>>(x, N); }
+void bytes(float* x, int m) { char* p = (char*)&m; int b = (m + 255) / 256; p[0] = 3; k<<<b, 256>>>(x, m); }
+void whole(float* x, Box t) { Box b0; Box* pb = &b0; Size& r = pb->s; int b = (r.n + 255) / 256; b0 = t; k<<<b, 256>>>(x, r.n); }
+)",
+                 10);
+}
+
+TEST(Effects, WhatADestructorLeavesAloneIsKnown) {
+  expect_known(std::string(kEnding) + R"(
+void own(float* x, int m) { int b = (m + 255) / 256; { Halver h; } k<<<b, 256>>>(x, m); }
+void timed(float* x) { Timer t; int b = (N + 255) / 256; { Timer u; } k<<<b, 256>>>(x, N); }
+void later(float* x) { Halver h; int b = (N + 255) / 256; k<<<b, 256>>>(x, N); }
+void vectors(float* x, const std::vector<int>& v) { int b = (N + 255) / 256; std::vector<int> w(v); for (int i : w) printf("%d", i); k<<<b, 256>>>(x, N); }
+)",
+               4);
+}
+
 TEST(Effects, AConfigurationThatACallMayChangeIsNotKnown) {
   auto grids = grids_of(R"(
 void tweak(cudaLaunchConfig_t& c);

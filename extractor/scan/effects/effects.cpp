@@ -1,7 +1,7 @@
 // One visitor notes what each assignment and call of a function writes; what a function writes with all that it calls
 // is the union over the functions that it reaches. Memory behind pointers is told apart by its type, as the language
 // does.
-#include "extractor/scan/effects.h"
+#include "extractor/scan/effects/effects.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,6 +10,8 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
+#include "clang/AST/StmtCXX.h"
+#include "extractor/scan/effects/host_memory.h"
 
 namespace kernelift::extractor {
 
@@ -17,40 +19,7 @@ using namespace clang;
 
 namespace {
 
-const Expr* without_casts(const Expr* e) {
-  for (;;) {
-    const Expr* before = e;
-    e = e->IgnoreParenCasts();
-    if (auto* cleanups = llvm::dyn_cast<ExprWithCleanups>(e)) e = cleanups->getSubExpr();
-    if (auto* temporary = llvm::dyn_cast<MaterializeTemporaryExpr>(e)) e = temporary->getSubExpr();
-    if (e == before) return e;
-  }
-}
-
-/// One for signed and unsigned: a pointer to one may lead to the other.
-const Type* memory_type(QualType type, const ASTContext& context) {
-  if (type.isNull()) return nullptr;  // Of a template's pattern.
-  type = context.getCanonicalType(type.getNonReferenceType()).getUnqualifiedType();
-  while (auto* array = context.getAsArrayType(type)) type = array->getElementType().getUnqualifiedType();
-  if (type->isSignedIntegerType() && !type->isEnumeralType() && !type->isBooleanType())
-    type = context.getCorrespondingUnsignedType(type);
-  return type.getTypePtr();
-}
-
-/// A function that writes its arguments after it has returned.
-bool is_asynchronous(const FunctionDecl* callee) {
-  const llvm::StringRef name = callee->getIdentifier() ? callee->getName() : "";
-  return name.contains("Async") || name.starts_with("MPI_I");
-}
-
 constexpr unsigned kThis = ~0u;  ///< The number of the parameter that a method's object is.
-
-bool is_writable(QualType parameter) {
-  if (parameter.isNull() || parameter->isDependentType()) return true;
-  if (parameter->isReferenceType() || parameter->isPointerType())
-    return !parameter->getPointeeType().isConstQualified();
-  return false;
-}
 
 }  // namespace
 
@@ -95,6 +64,37 @@ class EventVisitor : public DynamicRecursiveASTVisitor {
   bool VisitUnaryOperator(UnaryOperator* op) override {
     if (op->isIncrementDecrementOp()) assigns(op, op->getSubExpr());
     else if (op->getOpcode() == UO_AddrOf && !passed_.contains(op)) keep(op->getSubExpr());
+    return true;
+  }
+  /// What it writes is stored wherever its outputs are.
+  bool VisitGCCAsmStmt(GCCAsmStmt* assembly) override {
+    Writes writes;
+    for (auto* output : assembly->outputs()) write(output, writes, true);
+    for (unsigned i = 0; i < assembly->getNumClobbers(); ++i) writes.anything |= assembly->getClobber(i) == "memory";
+    return note(assembly, writes);
+  }
+  /// The calls of begin, end, the comparison and the step are not written.
+  bool VisitCXXForRangeStmt(CXXForRangeStmt* loop) override {
+    for (Stmt* part : {static_cast<Stmt*>(loop->getBeginStmt()), static_cast<Stmt*>(loop->getEndStmt()),
+                       static_cast<Stmt*>(loop->getCond()), static_cast<Stmt*>(loop->getInc())})
+      if (part) TraverseStmt(part);
+    if (auto* variable = loop->getLoopVariable(); variable && variable->getInit()) TraverseStmt(variable->getInit());
+    return true;
+  }
+  bool VisitCompoundStmt(CompoundStmt* block) override {
+    std::set<const CXXDestructorDecl*> ended;
+    for (auto* statement : block->body())
+      if (auto* declared = llvm::dyn_cast<DeclStmt>(statement))
+        for (auto* one : declared->decls())
+          if (auto* variable = llvm::dyn_cast<VarDecl>(one); variable && variable->hasLocalStorage())
+            destructors(variable->getType(), effects_.unit_, ended);
+    if (!ended.empty()) end(block, ended, true);
+    return true;
+  }
+  bool VisitCXXBindTemporaryExpr(CXXBindTemporaryExpr* temporary) override {
+    std::set<const CXXDestructorDecl*> ended;
+    destructors(temporary->getType(), effects_.unit_, ended);
+    if (!ended.empty()) end(temporary, ended, false);
     return true;
   }
   bool VisitDeclStmt(DeclStmt* statement) override {
@@ -178,6 +178,16 @@ class EventVisitor : public DynamicRecursiveASTVisitor {
   bool note(const Stmt* place, const Writes& writes) {
     events.all.push_back({place, writes});
     return true;
+  }
+  void end(const Stmt* place, const std::set<const CXXDestructorDecl*>& destructors, bool at_end) {
+    Writes writes;
+    writes.is_call = true;
+    for (auto* destructor : destructors) {
+      const FunctionDecl* definition = nullptr;
+      if (destructor->isDefined(definition) && definition->getBody()) writes.callees.insert(definition);
+      else writes.anything = true;
+    }
+    events.all.push_back({place, writes, at_end});
   }
   void assigns(const Expr* op, const Expr* target) {
     Writes writes;
@@ -563,6 +573,14 @@ bool Effects::may_write(const Event& event, const Place& place, const Events& ev
   auto writes = [&](const Writes& one) {
     if (std::ranges::any_of(one.places, is_part)) return true;
     if (!shared) return false;
+    // What is reached by a pointer or reference may be a part of a variable that is written as a whole.
+    if ((!variable || leads) && std::ranges::any_of(one.places, [&](const Place& written) {
+          return written.variable != variable && events.kept.contains(written.variable) &&
+                 written.variable->getType()->isRecordType();
+        }))
+      return true;
+    const auto characters = memory_type(unit_.context.UnsignedCharTy, unit_.context);
+    if (addressed && (one.objects.contains(characters) || one.elements.contains(characters))) return true;
     return one.anything || (place.field && one.fields.contains(place.field)) || of_type(one.objects) ||
            (addressed && (of_type(one.elements) || one.elements.contains(unit_.context.VoidTy.getTypePtr())));
   };

@@ -2,7 +2,7 @@
 // around the use and before it, is executed on every path to the use. It is the last one if no other assignment lies
 // between, and none lies in a loop around the use alone, where an earlier iteration would have executed it. In a
 // function with labels nothing is known.
-#include "extractor/scan/assignments.h"
+#include "extractor/scan/effects/assignments.h"
 
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -133,9 +133,11 @@ bool Assignments::may_be_written(const Place& place, const Position& first, cons
                                  const Stmt* assignment) const {
   return std::ranges::any_of(events_.all, [&](auto& event) {
     auto at = positions_.find(event.place);
-    return event.place != assignment && (at == positions_.end() || may_lie_between(at->second, first, then)) &&
-           effects_.may_write(event, place, events_,
-                              [&](auto* one) { return at == positions_.end() || is_kept(one, at->second); });
+    const bool between = at == positions_.end() || (event.at_end ? may_end_between(at->second, first, then)
+                                                                 : may_lie_between(at->second, first, then));
+    return event.place != assignment && between && effects_.may_write(event, place, events_, [&](auto* one) {
+      return at == positions_.end() || is_kept(one, at->second);
+    });
   });
 }
 
@@ -144,6 +146,18 @@ bool Assignments::may_lie_between(const Position& other, const Position& first, 
   if (other.order > then.order && other.order < then.end) return true;
   const bool one = then.order <= first.order && first.order < then.end;
   return !one && (has_labels_ || may_come_between(other, first, then));
+}
+
+/// That the block is left between them.
+bool Assignments::may_end_between(const Position& block, const Position& first, const Position& then) const {
+  if (has_labels_) return true;
+  for (auto* around = block.outer; around && !encloses(around, then); around = positions_.at(around).outer)
+    if (llvm::isa<LambdaExpr>(around)) return true;
+  if (then.order >= block.end) return first.order < block.end;
+  // `then` is in the block or before it, and comes after it only in a loop that does not repeat `first`.
+  for (auto* around = then.outer; around && !encloses(around, first); around = positions_.at(around).outer)
+    if (llvm::isa<LambdaExpr>(around) || (is_loop(around) && encloses(around, block))) return true;
+  return false;
 }
 
 bool Assignments::is_repeated_with(const Position& one, const Position& other) const {
@@ -259,6 +273,11 @@ bool Assignments::VisitBinaryOperator(BinaryOperator* op) {
   auto* value = op->getOpcode() == BO_Assign ? op->getRHS() : nullptr;
   give_field(op->getLHS(), value, op);
   give(op->getLHS(), value, op);
+  return true;
+}
+
+bool Assignments::VisitGCCAsmStmt(GCCAsmStmt* assembly) {
+  for (auto* output : assembly->outputs()) give_field(output, nullptr, assembly), give(output, nullptr, assembly);
   return true;
 }
 

@@ -50,6 +50,7 @@ struct Writes {
 struct Event {
   const clang::Stmt* place = nullptr;
   Writes writes;
+  bool at_end = false;  ///< It happens where that block is left: destructors of its variables run.
 };
 
 struct Events {

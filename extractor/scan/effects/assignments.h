@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
-#include "extractor/scan/effects.h"
+#include "extractor/scan/effects/effects.h"
 
 namespace kernelift::extractor {
 
@@ -43,6 +43,7 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   const std::vector<VariableAssignment>* field(const clang::VarDecl* record, const std::string& name) const;
 
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
+  bool VisitGCCAsmStmt(clang::GCCAsmStmt* assembly) override;
   bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call) override;
   bool VisitDeclStmt(clang::DeclStmt* statement) override;
   bool VisitUnaryOperator(clang::UnaryOperator* op) override;
@@ -64,6 +65,7 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   bool is_repeated_with(const Position& one, const Position& other) const;
   bool is_kept(const clang::ValueDecl* declaration, const Position& then) const;
   bool may_lie_between(const Position& other, const Position& first, const Position& then) const;
+  bool may_end_between(const Position& block, const Position& first, const Position& then) const;
   void declare(const clang::VarDecl* variable, const clang::Stmt* scope, size_t order);
   void note(const clang::VarDecl* variable, const VariableAssignment& assignment);
   void give(const clang::Expr* target, const clang::Expr* value, const clang::Stmt* place);
