@@ -250,19 +250,20 @@ TEST(FastMath, LeavesValuesThatBecomeIntegers) {
 
 TEST(ModuloToCompare, ComparesBeforeItDivides) {
   EXPECT_THAT(after("modulo_to_compare", "__global__ void k(float *y, int x, int n) {\n  y[(x + 1) % n] = 1;\n}\n"),
-              HasSubstr("y[((unsigned)(x + 1) < (unsigned)(n) ? (x + 1) : (unsigned)((x + 1) - (n)) < (unsigned)(n) ? "
-                        "((x + 1) - (n)) : (x + 1) % (n))]"));
+              HasSubstr("y[(n > 0 && (unsigned)(x + 1) < (unsigned)n ? (x + 1) : n > 0 && (unsigned)(x + 1) - "
+                        "(unsigned)n < (unsigned)n ? ((x + 1) - n) : (x + 1) % n)]"));
 }
 
-TEST(ModuloToCompare, AssumesThatASignedModulusIsPositive) {
-  auto premises = [](const std::string& type) {
+TEST(ModuloToCompare, AsksOnlyASignedModulusWhetherItIsPositiveAndAssumesNothing) {
+  auto offered = [](const std::string& type) {
     return offers("modulo_to_compare",
                   "__global__ void k(float *y, int x, " + type + " n) {\n  y[(x + 1) % n] = 1;\n}\n", {})
-        .at(0)
-        .premises;
+        .at(0);
   };
-  EXPECT_EQ(premises("int"), std::vector<Premise>{Premise::holds("n > 0"_e)});
-  EXPECT_EQ(premises("unsigned"), std::vector<Premise>{});
+  for (auto* type : {"int", "unsigned"}) {
+    EXPECT_EQ(offered(type).premises, std::vector<Premise>{}) << type;
+    EXPECT_EQ(offered(type).edits.at(0).text.find("> 0") != std::string::npos, type == std::string("int"));
+  }
 }
 
 TEST(ModuloToCompare, LeavesConstantsPlainNumbersAndSideEffects) {

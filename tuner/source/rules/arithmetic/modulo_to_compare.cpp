@@ -1,9 +1,13 @@
 // modulo_to_compare: `(x + 1) % n` is an integer division of some twenty instructions, and in stencils with periodic
 // boundaries it changes the index of few threads. A comparison suffices for numbers in [0, 2n):
-//   (unsigned)(x + 1) < (unsigned)n ? x + 1 : (unsigned)(x + 1 - n) < (unsigned)n ? x + 1 - n : (x + 1) % n
-// All other numbers are still divided, so the value is the same for every x and every n > 0.
+//   (unsigned)(x + 1) < (unsigned)n ? x + 1 : (unsigned)(x + 1) - (unsigned)n < (unsigned)n ? x + 1 - n : (x + 1) % n
+// All other numbers are still divided, so the value is the same for every x and every n > 0; whether a signed n is that
+// is asked, as it may be a number that no launch passes.
 #include <clang/AST/Expr.h>
 
+#include <algorithm>
+
+#include "core/base/words.h"
 #include "tuner/source/rules/rule.h"
 #include "tuner/source/rules/spelled_type.h"
 
@@ -23,13 +27,12 @@ bool is_sum(const clang::Expr* expression) {
   return binary && binary->isAdditiveOp();
 }
 
-std::vector<Opportunity> find_modulo_to_compare(const KernelSource& source, const RuleContext& facts, const Bindings&) {
+std::vector<Opportunity> find_modulo_to_compare(const KernelSource& source, const RuleContext&, const Bindings&) {
   std::vector<Opportunity> found;
   auto& context = source.context();
   for (auto* function : source.functions()) {
     Opportunity opportunity;
     opportunity.place = source.name(function);
-    std::set<std::string> signed_moduli;  // Moduli that could be negative, for which the comparison would be wrong.
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       if (compares_before_dividing(statement)) return false;
       auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
@@ -48,19 +51,17 @@ std::vector<Opportunity> find_modulo_to_compare(const KernelSource& source, cons
       std::string whole = context.getTypeSize(type) > 32 || !only_plain_integers(source, binary)
                               ? "(unsigned long long)"
                               : "(unsigned)";
-      std::string less = "((" + text + ") - (" + by + "))", limit = whole + "(" + by + ")";
-      if (!modulus->getType()->isUnsignedIntegerType()) signed_moduli.insert(by);
+      auto operand = [](const std::string& one) {
+        return std::ranges::all_of(one, word_character) ? one : "(" + one + ")";
+      };
+      const std::string number_text = "(" + text + ")", divisor = operand(by), limit = whole + divisor,
+                        above = modulus->getType()->isUnsignedIntegerType() ? "" : divisor + " > 0 && ";
       opportunity.edits.push_back({range->begin, range->end,
-                                   "(" + whole + "(" + text + ") < " + limit + " ? (" + text + ") : " + whole + less +
-                                       " < " + limit + " ? " + less + " : (" + text + ") % (" + by + "))"});
+                                   "(" + above + whole + number_text + " < " + limit + " ? " + number_text + " : " +
+                                       above + whole + number_text + " - " + limit + " < " + limit + " ? (" +
+                                       number_text + " - " + divisor + ") : " + number_text + " % " + divisor + ")"});
       return false;
     });
-    for (auto& by : signed_moduli) {
-      auto modulus = Expression::parse(by);
-      opportunity.premises.push_back(
-          modulus.ok() ? facts.premise(Expression::binary(Expression::Op::Greater, *modulus, Expression::constant(0)))
-                       : Premise{by + " is positive", facts.launches});
-    }
     if (!opportunity.edits.empty()) found.push_back(std::move(opportunity));
   }
   return found;
