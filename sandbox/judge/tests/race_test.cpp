@@ -58,6 +58,18 @@ TEST(Race, IsNotDecidedByANarrowIntervalOfFewPairs) {
   EXPECT_EQ(slower.stopped(), Race::Stop::CannotWin);
 }
 
+TEST(Race, OfOnePairTellsALargeGainFromALargerOne) {
+  RaceRules rules;
+  rules.early_rounds = rules.first_rounds = 1, rules.most_rounds = 3, rules.clear = 1.05, rules.most_seconds = 100;
+  Race fifteen{rules}, hundreds{rules}, small{rules};
+  fifteen.add({1.1}, {0.07}), hundreds.add({1.1}, {0.0019}), small.add({1.1}, {0.9});
+  EXPECT_EQ(hundreds.stopped(), Race::Stop::Settled);
+  EXPECT_GT(fifteen.speedup().low, 7);
+  EXPECT_LT(fifteen.speedup().low, 8);
+  EXPECT_GT(hundreds.speedup().low, fifteen.speedup().high) << "the better one leads the search";
+  EXPECT_DOUBLE_EQ(small.speedup().low, 1.05 * 1.01);
+}
+
 TEST(Race, OfFewPairsSeldomReportsAGainForEqualCandidates) {
   RaceRules rules;
   rules.early_rounds = rules.first_rounds = 1, rules.most_rounds = 3, rules.clear = 1.05, rules.most_seconds = 100;

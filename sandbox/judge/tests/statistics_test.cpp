@@ -59,7 +59,8 @@ TEST(Statistics, LowerEndOfTwoPairsSeldomLiesAboveTheTruth) {
   }
   EXPECT_LT(above, kTrials * 4 / 100);
   EXPECT_GT(resampled, kTrials / 10) << "which is why";
-  EXPECT_EQ(low_of_few(std::vector<double>{1}, std::vector<double>{1}), 0);
+  EXPECT_EQ(low_of_few(std::vector<double>{1}, std::vector<double>{1}), 0.5);
+  EXPECT_EQ(low_of_few({}, {}), 0);
 }
 
 TEST(Statistics, IsNotWidenedByNoiseThatHitsBothOfAPair) {

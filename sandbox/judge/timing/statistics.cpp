@@ -74,12 +74,13 @@ double low_of_few(std::span<const double> a, std::span<const double> b) {
   // Quantiles of Student's t for a tail of 2.5 %, by pairs.
   constexpr double kQuantiles[] = {0, 0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365};
   const size_t count = std::min({a.size(), b.size(), std::size(kQuantiles) - 1});
-  if (count < 2) return 0;
   std::vector<double> logs;
   for (size_t i = 0; i < count; ++i) {
     if (a[i] <= 0 || b[i] <= 0) return 0;
     logs.push_back(std::log(a[i] / b[i]));
   }
+  constexpr double kDoubtOfOne = 2;  // Nothing is known of the noise of one pair.
+  if (count < 2) return count == 0 ? 0 : std::exp(logs[0]) / kDoubtOfOne;
   const auto pairs = static_cast<double>(count);
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / pairs;
   double squares = 0;
