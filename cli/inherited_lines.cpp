@@ -12,8 +12,8 @@ std::string close_text(const Json& from, double within) {
   const auto evaluations = from.at("evaluations").get<size_t>();
   if (evaluations == 0) return "found no gain";
   char text[120];
-  std::snprintf(text, sizeof text, "was within %.0f %% of its best (%.3fx) after %s and %.1f s", 100 * within,
-                from.at("best_speedup").get<double>(), counted(evaluations, "candidate").c_str(),
+  std::snprintf(text, sizeof text, "was within %.0f %% of the best of its search (at least %.3fx) after %s and %.1f s",
+                100 * within, from.at("best_speedup").get<double>(), counted(evaluations, "candidate").c_str(),
                 from.at("seconds").get<double>());
   return text;
 }
@@ -58,7 +58,8 @@ std::vector<std::string> pattern_lines(const Json& patterns) {
     }
     if (const auto after = patterns.at("evaluations").get<size_t>(); after > 0) {
       char text[96];
-      std::snprintf(text, sizeof text, " of its best (%.3fx) after ", patterns.at("best").get<double>());
+      std::snprintf(text, sizeof text, " of the best of its search (at least %.3fx) after ",
+                    patterns.at("best").get<double>());
       lines.push_back("This run was within " +
                       std::to_string(static_cast<int>(100 * patterns.at("within").get<double>())) + " %" + text +
                       counted(after, "candidate"));

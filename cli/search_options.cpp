@@ -85,28 +85,35 @@ void add_model_use(Json& sum, Json& of_run, const Json& tuned) {
 }
 
 void add_search(CLI::App& app, SearchOptions& options) {
-  app.add_option("--llm", options.llm,
-                 "Language model for the source tier, and for configurations that the parameter tier begins with: "
-                 "openai:URL,MODEL, responses:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
-                 "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY, or from the file that "
-                 "OPENAI_API_KEY_FILE or ANTHROPIC_API_KEY_FILE names), command:PROGRAM (prompt on "
-                 "stdin, answer on stdout), exchange:FOLDER (prompts are written there, answers read), transcript:FILE "
-                 "(recorded answers). May be given several times: the models that gain most for what they cost are "
-                 "asked most")
-      ->allow_extra_args(false);
+  auto* model =
+      app.add_option(
+             "--llm", options.llm,
+             "Language model for the source tier, and for configurations that the parameter tier begins with: "
+             "openai:URL,MODEL, responses:URL,MODEL or anthropic:URL,MODEL (an empty URL is the "
+             "vendor's own; the key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY, or from the file that "
+             "OPENAI_API_KEY_FILE or ANTHROPIC_API_KEY_FILE names), command:PROGRAM (prompt on "
+             "stdin, answer on stdout), exchange:FOLDER (prompts are written there, answers read), transcript:FILE "
+             "(recorded answers). May be given several times: the models that gain most for what they cost are "
+             "asked most")
+          ->allow_extra_args(false);
   app.add_option("--llm-calls", options.llm_calls,
                  "Maximum number of requests to the model, repairs and repetitions included")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->needs(model);
   app.add_option("--llm-tokens", options.llm_tokens, "Maximum number of tokens, input and output")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->needs(model);
   app.add_option("--llm-seconds", options.llm_seconds, "Maximum time in which the model is waited for: 90, 10m, 1h")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(model);
   app.add_option("--llm-prices", options.llm_prices,
-                 "JSON file with the models' prices (docs/models.md): what they cost is shown");
+                 "JSON file with the models' prices (docs/models.md): what they cost is shown")
+      ->needs(model);
   app.add_option("--llm-money", options.llm_money, "Maximum cost of the models, in the price table's currency")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->needs(model);
   app.add_option("--tolerance", options.tolerance,
                  "Largest relative error accepted in floating-point buffers (default: derived from the original)")
       ->check(CLI::PositiveNumber);

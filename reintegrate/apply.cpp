@@ -192,7 +192,8 @@ class Apply {
     return plan_patch({change.mep, change.original, change.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
                        change.embedded ? &*change.embedded : nullptr,
                        guard_of(r_, change.mep, change.candidate, change.known_figures(), change.where),
-                       r_.repositories, settled_sizes(change.candidate, change.known_figures())});
+                       r_.repositories, settled_sizes(change.candidate, change.known_figures()),
+                       r_.launched_elsewhere});
   }
 
   void inspect_hooks() {

@@ -38,6 +38,9 @@ struct ApplyRequest : KernelChange {
   bool only_check = false;  ///< Build and check with the patch, then restore the originals: ApplyOutcome::Checked.
   /// The application was built and checked as it is by an earlier apply(), and its check took these seconds.
   std::optional<double> check_seconds;
+  /// The launches are in no file, as of a program that the application compiles while it runs: nothing is asked or
+  /// changed at them, and whoever launches the kernel is told what it needs.
+  bool launched_elsewhere = false;
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
   HostRules host;      ///< What a patch may change of the host program.
   std::optional<Hash> proven_patch;                  ///< identity() of a patch whose host half has been proven already.

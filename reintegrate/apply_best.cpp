@@ -311,7 +311,7 @@ class CandidateTrials {
     auto planned = plan_patch({r.mep, r.original, candidate, r.scan ? &*r.scan : nullptr, r.root,
                                r.embedded ? &*r.embedded : nullptr,
                                guard_of(r, r.mep, candidate, variant.trial.figures(), variant.where()), r.repositories,
-                               settled_sizes(candidate, variant.trial.figures())});
+                               settled_sizes(candidate, variant.trial.figures()), r.launched_elsewhere});
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {

@@ -1,6 +1,7 @@
 // A step's own state is in its artefacts; what it says for the loop is its JSON document.
 #include "cli/loop/loop_steps.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/base/executable.h"
@@ -67,6 +68,17 @@ Result<ProcessOutcome> LoopSteps::run_command(const std::string& what, const std
   KERNELIFT_ASSIGN(ProcessOutcome ran, run_interruptibly({"sh", "-c", line}, process, reintegrate::Ending::Killed));
   if (reintegrate::InterruptGuard::interrupted()) return interrupted();
   return ran;
+}
+
+double LoopSteps::proof_seconds(double tuning_seconds) const {
+  constexpr double kRuns = 24;   // Six pairs decide only if each of them shows a gain.
+  constexpr double kBuilds = 3;  // `apply` builds as often.
+  auto spent = [&](const char* verb) {
+    auto found = spent_.find(verb);
+    return found == spent_.end() ? 0 : found->second;
+  };
+  return std::clamp(std::max(tuning_seconds + kShortestProof, kRuns * spent("check")), kShortestProof,
+                    std::max(kLongestProof, kBuilds * spent("build")));
 }
 
 }  // namespace kernelift::cli

@@ -36,6 +36,10 @@ class LoopSteps {
   static Error interrupted() { return {"interrupted", Exit::Interrupted}; }
   /// Seconds by verb; those of commands under "check".
   const std::map<std::string, double>& spent() const { return spent_; }
+  /// Seconds of runs for proving a patch in the application: about as long as finding it took, or as twelve pairs of
+  /// runs, or as the builds that it needs anyway.
+  double proof_seconds(double tuning_seconds) const;
+  static constexpr double kShortestProof = 20, kLongestProof = 120;
 
  private:
   const Context& context_;

@@ -168,7 +168,7 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
   offer.request.host = options.host, offer.request.guards = !options.no_guards;
   KERNELIFT_ASSIGN(offer.request.repositories, repository_tops(options.repositories));
   const auto origin = extractor::origin_of_program(offer.request.root);
-  if (origin) offer.embedding = reintegrate::Embedding::Never;
+  if (origin) offer.embedding = reintegrate::Embedding::Never, offer.request.launched_elsewhere = true;
   KERNELIFT_ASSIGN(reintegrate::PatchPreview preview, preview_best(std::move(offer)));
   Json document = to_json(preview);
   document["run"] = file.string();
@@ -272,19 +272,22 @@ class RunToApply {
 /// the original one.
 Result<Exit> write_tuned_program(const Context& context, RunToApply& run, const std::string& origin) {
   const std::filesystem::path folder = run.offer.request.root / "tuned";
-  run.offer.embedding = reintegrate::Embedding::Never;
+  run.offer.embedding = reintegrate::Embedding::Never, run.offer.request.launched_elsewhere = true;
   KERNELIFT_ASSIGN(reintegrate::KernelChange change, best_change(std::move(run.offer), run.confirm()));
   KERNELIFT_ASSERT(change.planned, "a change that was chosen is planned");
   for (auto& one : change.planned->changes)
     KERNELIFT_TRY(write_atomically(folder / one.name, std::string_view(one.after)));
+  const std::string& needs = change.planned->launch_needs;
   const std::string why = "no file of the application has this kernel, so none is patched: its text is " + origin +
                           ". The tuned text, verified on the recorded inputs and not tried in the application, is in " +
-                          folder.string() + ": give it to the application in the original's place";
+                          folder.string() + ": give it to the application in the original's place" +
+                          (needs.empty() ? "" : ", and launch it " + needs);
   Json document = {{"kept", false},
                    {"error", why},
                    {"candidate", change.candidate_id},
                    {"predicted", {{"kernel_gain", change.predicted.kernel_gain}}},
                    {"folder", folder.string()},
+                   {"launch_needs", needs},
                    {"diff", change.planned->diff()}};
   if (auto whole = change.predicted.whole()) document["predicted"]["whole"] = *whole;
   context.emit(document);

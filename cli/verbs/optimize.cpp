@@ -44,7 +44,6 @@ namespace {
 /// Seconds; a shorter search finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
 /// Limits on the seconds for which the application is timed before and after a patch.
-constexpr double kShortestProof = 20, kLongestProof = 120;
 /// A kernel gives its time up when this part of it brought nothing new; the least that is, in seconds.
 constexpr double kPatience = 0.4, kLeastPatience = 8;
 /// Kernels that take less of the run do not decide its duration.
@@ -417,9 +416,7 @@ class Loop {
   }
 
   void apply(LoopRow& row, double tuning_seconds) {
-    // Proving a patch in the application may take about as long as finding it.
-    auto applied =
-        step(apply_words({row.run}, std::clamp(tuning_seconds + kShortestProof, kShortestProof, kLongestProof)));
+    auto applied = step(apply_words({row.run}, steps_.proof_seconds(tuning_seconds)));
     if (!applied.ok()) return end(row, "skipped", applied.error().message);
     read_applied(applied->document, applied->exit_code, is_interrupted(), row);
     mark_undecided(row, join_command({"kernelift", "tune", row.mep, "--resume", "--time", "10m"}));
@@ -459,7 +456,7 @@ class Loop {
     for (auto* row : hidden)
       if (is_up_to_date(*row)) runs.push_back(row->run);
     if (runs.size() < 2 || is_interrupted()) return;
-    auto applied = step(apply_words(runs, kLongestProof));
+    auto applied = step(apply_words(runs, LoopSteps::kLongestProof));
     if (applied.ok() && applied->document.is_object() && applied->document.contains("kernels"))
       return read_together(applied->document, rows_);
     for (auto* row : hidden) row->why += "; with others: " + why(applied);

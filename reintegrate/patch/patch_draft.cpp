@@ -55,6 +55,28 @@ Result<std::string> edited(const OpenFile& file, const std::vector<ByteEdit>& ed
 
 }  // namespace
 
+std::vector<OpenFile*> PatchDraft::included_from(OpenFile& file) {
+  constexpr size_t kMost = 64;
+  std::vector<OpenFile*> found{&file};
+  for (size_t i = 0; i < found.size(); ++i)
+    for (auto& line : found[i]->lines) {
+      std::string_view text = trimmed(line.text);
+      if (!text.starts_with("#")) continue;
+      text = trimmed(text.substr(1));
+      const size_t begin = text.find('"'), end = text.rfind('"');
+      if (!text.starts_with("include") || begin == end || found.size() >= kMost) continue;
+      const std::string name(text.substr(begin + 1, end - begin - 1));
+      std::error_code code;
+      for (auto& folder : {found[i]->path.parent_path(), q_.root}) {
+        if (!fs::is_regular_file(folder / name, code) || is_outside((folder / name).string())) continue;
+        auto opened = open((folder / name).string());
+        if (opened.ok() && std::ranges::find(found, *opened) == found.end()) found.push_back(*opened);
+        break;
+      }
+    }
+  return found;
+}
+
 Result<OpenFile*> PatchDraft::open(const std::string& file) {
   if (auto found = files_.find(file); found != files_.end()) return &found->second;
   std::error_code code;

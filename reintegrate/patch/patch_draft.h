@@ -21,6 +21,8 @@ class PatchDraft {
 
   /// The application's file of this name, read once. Refuses files that no patch may change.
   Result<OpenFile*> open(const std::string& file);
+  /// The file, and the application's files that it includes by a name in quotes, directly or not.
+  std::vector<OpenFile*> included_from(OpenFile& file);
   bool is_outside(const std::string& file) const;
   /// True if `spelled`, absolute or relative to the root, names the file at `path`.
   bool same_file(const std::string& spelled, const std::filesystem::path& path) const;

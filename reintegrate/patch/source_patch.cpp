@@ -55,11 +55,12 @@ class Planner {
     KERNELIFT_TRY(check_not_embedded());
     std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
     KERNELIFT_TRY(check_copies(hunks));
-    if (!q_.guard.empty() && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
+    const bool guarded = !q_.guard.empty() && !q_.launched_elsewhere;
+    if (guarded && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
     for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
-    if (!q_.guard.empty() && !changed.empty()) return refused(one_for_all_launches(q_.guard, changed));
+    if (guarded && !changed.empty()) return refused(one_for_all_launches(q_.guard, changed));
     KERNELIFT_TRY(check_definitions(mep_, old_lines_, new_lines_, hunks, changed));
     KERNELIFT_TRY(edit_launches(changed));
     KERNELIFT_TRY(check_conditionals());
@@ -72,6 +73,10 @@ class Planner {
     KERNELIFT_TRY(check_scopes(macros_, patch));
     patch.macros = macros_.names;
     patch.introduced = introduced_names(q_.original, macros_.text), patch.judged_beside = q_.original;
+    if (std::string needs = q_.launched_elsewhere ? launch_needs() : ""; !needs.empty()) {
+      patch.notes.push_back("Launch it " + needs + ".");
+      patch.launch_needs = std::move(needs);
+    }
     if (!beside_.empty()) patch.kernel = own_name(mep_.kernel_name), patch.beside = beside_;
     return patch;
   }
@@ -318,7 +323,17 @@ class Planner {
     return done();
   }
 
+  /// What who launches the kernel has to see to.
+  std::string launch_needs() const {
+    std::string needs = q_.guard.empty() ? "" : "only where " + q_.guard.text();
+    const std::string change =
+        q_.candidate.launches.empty() ? "" : q_.candidate.launches[0].change(q_.candidate.values);
+    if (!change.empty()) needs += (needs.empty() ? "with " : ", and with ") + change;
+    return needs;
+  }
+
   Status edit_launches(const Bindings& changed) {
+    if (q_.launched_elsewhere) return done();
     if (!beside_.empty()) return choose_at_launches(changed);
     KERNELIFT_ASSIGN(bool geometry_changes, changes_geometry());
     bool any = false;
@@ -379,7 +394,7 @@ class Planner {
     };
     if (!same && mep_.kernel_name.find('<') != std::string::npos)
       return blind("it is a template that another unit instantiates");
-    for (OpenFile* seen : included_from(file)) {
+    for (OpenFile* seen : draft_.included_from(file)) {
       auto declaration = declaration_beside(seen->text, name, beside_, beside_visible_);
       if (!declaration || (seen == &file && declaration->at > site.range.begin)) continue;
       std::string text = declaration->text;
@@ -388,29 +403,6 @@ class Planner {
       return done();
     }
     return blind("no declaration of it was found in " + file.name + " and what that includes of the application");
-  }
-
-  /// The file, and the application's files that it includes by a name in quotes.
-  std::vector<OpenFile*> included_from(OpenFile& file) {
-    constexpr size_t kMost = 64;
-    std::vector<OpenFile*> found{&file};
-    for (size_t i = 0; i < found.size(); ++i)
-      for (auto& line : found[i]->lines) {
-        std::string_view text = trimmed(line.text);
-        if (!text.starts_with("#")) continue;
-        text = trimmed(text.substr(1));
-        const size_t begin = text.find('"'), end = text.rfind('"');
-        if (!text.starts_with("include") || begin == end || found.size() >= kMost) continue;
-        const std::string name(text.substr(begin + 1, end - begin - 1));
-        std::error_code code;
-        for (auto& folder : {found[i]->path.parent_path(), q_.root}) {
-          if (!fs::is_regular_file(folder / name, code) || draft_.is_outside((folder / name).string())) continue;
-          auto opened = draft_.open((folder / name).string());
-          if (opened.ok() && std::ranges::find(found, *opened) == found.end()) found.push_back(*opened);
-          break;
-        }
-      }
-    return found;
   }
 
   /// How the candidate was launched for the instance.

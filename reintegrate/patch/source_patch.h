@@ -42,6 +42,7 @@ struct SourcePatch {
   IntroducedNames introduced = {};       ///< What the candidate's text names that the kernel's own text does not.
   std::string judged_beside = {};        ///< The kernel's own text, beside which the candidate was judged.
   std::vector<Redefinition> definitions = {};  ///< New values that the patch gives to macros in the build.
+  std::string launch_needs = {};               ///< Of PatchQuestion::launched_elsewhere: "only where n % 4 == 0".
   std::string launcher;                        ///< Name of the generated launcher if the patch carries PTX; else empty.
   std::string kernel, beside;                  ///< A kernel and the one beside it, between which launches choose,
                                                ///< unqualified; or empty.
@@ -65,6 +66,7 @@ struct PatchQuestion {
   std::vector<std::filesystem::path> repositories = {};  ///< Further folders whose files the user lets a patch change.
   /// settled_sizes() of the candidate's verdict: then embedded code runs at all sizes, as a patch of the source does.
   const OtherSizes* settled = nullptr;
+  bool launched_elsewhere = false;  ///< The launches are in no file: only the kernel's text is patched.
 
   /// The compile commands of the application's build, as far as the scan names them.
   std::filesystem::path log() const { return scan ? scan->database : ""; }

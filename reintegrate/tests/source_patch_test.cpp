@@ -335,6 +335,27 @@ TEST_F(Patch, NotesThatAHeaderIsShared) {
   EXPECT_NE(patch->notes[0].find("src/config.h is a header"), std::string::npos);
 }
 
+TEST_F(Patch, SaysWhatALaunchNeedsThatIsInNoFile) {
+  request.mep.launches.clear();
+  candidate("1.0;", "1.0f;");
+  request.candidate.launches = {CandidateLaunch::as_recorded("sleepy")};
+  auto needs = [&](const LaunchGuard& guard) {
+    auto patch = plan_patch(
+        {request.mep, request.original, request.candidate, nullptr, root, nullptr, guard, {}, nullptr, true});
+    if (!patch.ok()) return patch.error().message;
+    EXPECT_NE(patch->changes.at(0).after.find("a[0] = 1.0f;"), std::string::npos);
+    EXPECT_EQ(patch->notes.empty(), patch->launch_needs.empty());
+    return patch->launch_needs;
+  };
+  EXPECT_EQ(needs({}), "");
+  const LaunchGuard whole_warps({Premise::holds("blockDim.x % 32 == 0"_e)});
+  EXPECT_EQ(needs(whole_warps), "only where blockDim.x % 32 == 0");
+  request.candidate.launches[0].block[0] = "width"_e, request.candidate.launches[0].shared = "shared + 256"_e;
+  request.candidate.launches[0].grid[0] = "ceil_div(gx * bx, width)"_e, request.candidate.values = {{"width", 64}};
+  EXPECT_EQ(needs({}), "with block.x = 64, grid.x = ceil_div(grid.x * block.x, 64), shared = shared + 256");
+  EXPECT_EQ(needs(whole_warps).substr(0, 59), "only where blockDim.x % 32 == 0, and with block.x = 64, gri");
+}
+
 TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
   size_t at = read("src/k.cu").find("<<<1");
   request.mep.launches = {LaunchSite{{"1234abcd"},

@@ -321,6 +321,25 @@ Result<Geometry> CandidateLaunch::evaluate(const Geometry& recorded, const Bindi
   return geometry;
 }
 
+std::string CandidateLaunch::change(const Bindings& values) const {
+  std::map<std::string, Expression> in_words;
+  std::vector<std::pair<std::string, Expression>> sizes;
+  for (auto& [name, own, variables] :
+       {std::tuple("block.", block, kBlockVariables), std::tuple("grid.", grid, kGridVariables)})
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::string size = std::string(name) + "xyz"[axis];
+      in_words.emplace(variables[axis], Expression::variable(size));
+      sizes.emplace_back(size, own[axis]);
+    }
+  sizes.emplace_back(kSharedVariable, shared);
+  std::string all;
+  for (auto& [size, wanted] : sizes) {
+    const std::string text = wanted.simplified(values).substitute(in_words).text();
+    if (text != size) all += (all.empty() ? "" : ", ") + size + " = " + text;
+  }
+  return all;
+}
+
 Expression* CandidateLaunch::size_named(std::string_view name) {
   if (name == kSharedVariable) return &shared;
   for (int axis = 0; axis < 3; ++axis) {
@@ -396,6 +415,7 @@ Result<Candidate> candidate_from_json(const Json& from, const std::string& where
     members.optional("recipe", candidate.recipe);
     members.optional("launches", candidate.launches);
     members.optional("scratch", candidate.scratch);
+    candidate.tier = "source";  // Written by hand, where it does not say.
     members.optional("tier", candidate.tier);
     members.optional("proposer", candidate.proposer);
     members.optional("note", note);

@@ -45,6 +45,9 @@ struct CandidateLaunch {
 
   static CandidateLaunch as_recorded(std::string kernel);
   Result<Geometry> evaluate(const Geometry& recorded, const Bindings& values) const;
+  /// What changes of a launch: "block.x = 32, grid.x = (grid.x * block.x + 31) / 32", over the original's sizes and the
+  /// kernel's parameters; empty: nothing.
+  std::string change(const Bindings& values) const;
   /// The size that people call "grid.x" … "block.z" or "shared"; nullptr: none has this name.
   Expression* size_named(std::string_view name);
 };
