@@ -59,9 +59,9 @@ TEST(Unroll, UnrollsFullyOnlyWithConstantBounds) {
 
 TEST(BlockCoarsening, WrapsTheRestOfTheKernelAndShrinksTheGrid) {
   std::string text = after("block_coarsening", kProduct, {{"factor", 4}});
-  EXPECT_THAT(text, HasSubstr("  for (int block_iteration = 0; block_iteration < 4; ++block_iteration) {\n  int j = "
+  EXPECT_THAT(text, HasSubstr("  for (int block_iteration = 0; block_iteration < 4; ++block_iteration) {\n    int j = "
                               "(blockIdx.x * 4 + block_iteration) * blockDim.x + threadIdx.x;\n"));
-  EXPECT_THAT(text, HasSubstr("  }\n  }\n}\n"));
+  EXPECT_THAT(text, HasSubstr("      }\n    }\n  }\n}\n"));
   auto found = offers("block_coarsening", kProduct, {{"factor", 4}});
   EXPECT_EQ(found[0].launch.at("gx").text(), "ceil_div(gx, 4)");
 }

@@ -318,7 +318,7 @@ TEST(GridStride, WalksOverAllElementsWithFewerBlocks) {
   EXPECT_EQ(text,
             "__global__ void k(const float *x, float *out, int n) {\n  float out_part = 0;\n"
             "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
-            "  if (i < n) out_part += x[i];\n  }\n  if (blockIdx.x * blockDim.x + threadIdx.x < n) atomicAdd(out, "
+            "    if (i < n) out_part += x[i];\n  }\n  if (blockIdx.x * blockDim.x + threadIdx.x < n) atomicAdd(out, "
             "out_part);\n}\n");
   auto found = offers("grid_stride", kDot, {{"factor", 4}});
   ASSERT_EQ(found.size(), 1u);
@@ -327,7 +327,16 @@ TEST(GridStride, WalksOverAllElementsWithFewerBlocks) {
 
 TEST(GridStride, EndsAnIterationWhereAThreadReturned) {
   EXPECT_THAT(after("grid_stride", kernel("  if (i >= n) return;\n  c[i] = a[i];\n"), {{"factor", 4}}),
-              HasSubstr("i < n; i += gridDim.x * blockDim.x) {\n  if (i >= n) continue;\n  c[i] = a[i];\n  }\n"));
+              HasSubstr("i < n; i += gridDim.x * blockDim.x) {\n    if (i >= n) continue;\n    c[i] = a[i];\n  }\n"));
+}
+
+TEST(GridStride, IndentsTheLinesOfItsLoopAsTheFileDoes) {
+  EXPECT_THAT(after("grid_stride",
+                    "__global__ void k(float *c, int n) {\n\tint i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                    "\tif (i < n) {\n#ifdef TWICE\n\t\tc[i] *= 2;\n#endif\n\n\t\tc[i] += 1;\n\t}\n}\n",
+                    {{"factor", 4}}),
+              HasSubstr("blockDim.x) {\n\t\tif (i < n) {\n#ifdef TWICE\n\t\t\tc[i] *= 2;\n#endif\n\n\t\t\tc[i] += 1;\n"
+                        "\t\t}\n\t}\n}\n"));
 }
 
 TEST(GridStride, NeedsABoundThatAllThreadsKnow) {

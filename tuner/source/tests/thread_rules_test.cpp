@@ -148,9 +148,9 @@ TEST(SharedPrivatisation, LetsABlockDoTheWorkOfSeveral) {
   EXPECT_EQ(found[0].launch.at("gx").text(), "ceil_div(gx, 8)");
   std::string text = after("shared_privatisation", kHistogram, {{"factor", 8}}, 0, known);
   EXPECT_THAT(text, HasSubstr("__syncthreads();\n  for (int block_iteration = 0; block_iteration < 8; "
-                              "++block_iteration) {\n  int i = (blockIdx.x * 8 + "
+                              "++block_iteration) {\n    int i = (blockIdx.x * 8 + "
                               "block_iteration) * blockDim.x + threadIdx.x;\n"
-                              "  if (i >= n) continue;\n"));
+                              "    if (i >= n) continue;\n"));
   EXPECT_THAT(text, HasSubstr("  }\n  __syncthreads();\n  for (unsigned element"));
 }
 

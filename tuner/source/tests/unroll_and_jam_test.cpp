@@ -275,8 +275,9 @@ TEST(UnrollAndJam, RepeatsInitialisationsThatAnIterationOverwrites) {
   std::string jammed = after("unroll_and_jam", text, {{"x", 2}, {"y", 1}, {"z", 1}});
   EXPECT_THAT(jammed.substr(jammed.find("iteration < 2")), HasSubstr("int t, u = 3;\n      t = u;\n"))
       << "in every iteration";
-  EXPECT_THAT(after("block_coarsening", text, {{"factor", 2}}),
-              HasSubstr("for (int block_iteration = 0; block_iteration < 2; ++block_iteration) {\n  int t, u = 3;\n"));
+  EXPECT_THAT(
+      after("block_coarsening", text, {{"factor", 2}}),
+      HasSubstr("for (int block_iteration = 0; block_iteration < 2; ++block_iteration) {\n    int t, u = 3;\n"));
   EXPECT_EQ(after("block_coarsening", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"factor", 2}}), "");
   EXPECT_EQ(
       after("unroll_and_jam", "__global__ void k(float *y, int n, int t) {\n" + loop, {{"x", 2}, {"y", 1}, {"z", 1}}),
@@ -292,7 +293,7 @@ TEST(UnrollAndJam, KnowsThatACallMayChangeALocalArray) {
   const std::string text = note + "__global__ void k(float *y, int n) {\n  int seen[1] = {0};\n" + index +
                            "  note(seen, y[i]);\n  y[i] = first(seen);\n}\n";
   EXPECT_THAT(after("block_coarsening", text, {{"factor", 2}}),
-              HasSubstr("++block_iteration) {\n  int seen[1] = {0};\n"))
+              HasSubstr("++block_iteration) {\n    int seen[1] = {0};\n"))
       << "each iteration initialises the array";
   EXPECT_THAT(after("unroll_and_jam", text, two), testing::Not(HasSubstr("note(seen, y[i_1])")))
       << "each neighbour needs an array of its own";

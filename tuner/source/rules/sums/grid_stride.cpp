@@ -82,6 +82,7 @@ std::vector<Opportunity> find_grid_stride(const KernelSource& source, const Rule
                                      ") {"});
     opportunity.edits.insert(opportunity.edits.end(), sums.edits.begin(), sums.edits.end());
     opportunity.edits.push_back(part->closing(source, sums.after));
+    part->indent(source, opportunity.edits);
     found.push_back(std::move(opportunity));
   }
   return found;

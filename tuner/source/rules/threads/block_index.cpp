@@ -6,6 +6,7 @@
 #include <clang/AST/ExprCXX.h>
 
 #include <algorithm>
+#include <cstring>
 #include <regex>
 
 #include "core/base/words.h"
@@ -370,6 +371,24 @@ std::optional<RepeatedPart> RepeatedPart::of(const KernelSource& source, const c
   return part;
 }
 
+void RepeatedPart::indent(const KernelSource& source, std::vector<TextEdit>& edits) const {
+  const std::string step = source.step();
+  const std::string_view text = source.text();
+  if (text.substr(begin, close - begin).find("R\"") != text.npos) return;  // A literal's lines are its own.
+  for (auto& edit : edits) {
+    if (edit.begin <= begin || edit.begin >= source.line_begin(close)) continue;
+    for (size_t at = edit.text.find('\n'); at != edit.text.npos; at = edit.text.find('\n', at + 1))
+      if (at + 1 < edit.text.size() && !std::strchr("\n#", edit.text[at + 1])) edit.text.insert(at + 1, step);
+  }
+  std::vector<TextEdit> lines;
+  for (size_t at = text.find('\n', begin) + 1; at > 0 && at < close; at = text.find('\n', at) + 1) {
+    const size_t first = text.find_first_not_of(" \t\r", at);
+    const bool replaced = std::ranges::any_of(edits, [&](auto& edit) { return edit.begin < at && at < edit.end; });
+    if (first < close && text[first] != '\n' && text[first] != '#' && !replaced) lines.push_back({at, at, step});
+  }
+  edits.insert(edits.end(), lines.begin(), lines.end());
+}
+
 TextEdit RepeatedPart::closing(const KernelSource& source, const std::string& after) const {
   const bool own_line = source.first_on_line(close);
   const size_t where = own_line ? source.line_begin(close) : close;
@@ -383,8 +402,8 @@ std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext
                             [&](auto& geometry) { return along(geometry.grid, axis) >= factor; });
   if (!part || !useful) return {};
   const Span init = *source.span(part->index.value);
-  std::string iteration = source.fresh_name("block_iteration"), indent = source.indentation(part->begin),
-              count = std::to_string(factor);
+  std::string iteration = source.fresh_name("block_iteration"),
+              indent = source.indentation(part->begin) + source.step(), count = std::to_string(factor);
   auto form = [&](bool keeps_grid) {
     Opportunity found;
     found.place = std::string("blocks along ") + kAxisNames[axis];
@@ -401,6 +420,7 @@ std::vector<Opportunity> coarsened(const KernelSource& source, const RuleContext
         {init.begin, init.end, neighbouring_block(source.spelled(part->index.value), axis, factor, iteration)});
     found.edits.insert(found.edits.end(), part->returns.begin(), part->returns.end());
     found.edits.push_back(part->closing(source));
+    part->indent(source, found.edits);
     return found;
   };
   std::vector<Opportunity> all{form(false)};

@@ -111,6 +111,8 @@ struct RepeatedPart {
   static std::optional<RepeatedPart> of(const KernelSource& source, const clang::FunctionDecl* kernel, int axis);
   /// The brace of the loop around it, and lines behind it.
   TextEdit closing(const KernelSource& source, const std::string& after = {}) const;
+  /// Indents what the loop has around it now: its lines, and those of `edits` behind its head.
+  void indent(const KernelSource& source, std::vector<TextEdit>& edits) const;
 };
 
 /// Each block does the work of `factor` neighbouring blocks along the axis, one after the other, in a loop around the
