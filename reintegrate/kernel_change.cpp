@@ -2,6 +2,7 @@
 #include "reintegrate/kernel_change.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "reintegrate/evidence.h"
 #include "reintegrate/flags/build_line.h"
@@ -41,7 +42,10 @@ FlagWatch watch_flags(const std::filesystem::path& state, const std::vector<cons
 CommittedKernel committed_kernel(const KernelChange& change, const SourcePatch& step, bool guards) {
   CommittedKernel tuned{change.mep.kernel_name, change.candidate.steps, {}};
   if (step.embeds()) tuned.knowledge.push_back(step.notes[0]);
-  for (auto& note : evidence_notes(change.known_figures(), guards)) tuned.knowledge.push_back(note);
+  // The lines are those of the MEP's text, which readers of the commit do not have.
+  static const std::regex line(" (in line |at kernel\\.cu:)[0-9]+");
+  for (auto& note : evidence_notes(change.known_figures(), guards))
+    tuned.knowledge.push_back(std::regex_replace(note, line, ""));
   return tuned;
 }
 

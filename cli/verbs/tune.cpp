@@ -407,6 +407,10 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
   tuner::TierOptions tier = tier_options(options, mep, folder, tiers);
   KERNELIFT_TRY(options.search.check());
   KERNELIFT_ASSIGN(auto llm, options.search.model());
+  for (auto& spec : llm ? llm->specs : std::vector<tuner::ModelSpec>())
+    if (spec.provider == tuner::ModelSpec::Provider::Exchange)
+      context.note("  answers are waited for in " + spec.target +
+                   ": each NNNN.prompt.md there wants an NNNN.answer.md");
   tier.without_rules = options.search.without_rules, tier.keep_precision = options.search.keep_precision;
   for (auto& name : options.try_first) {
     KERNELIFT_ASSIGN(auto chain, chain_of(name, context.state_folder()));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reintegrate/kernel_change.h"
+
 #include <sstream>
 
 namespace kernelift::reintegrate {
@@ -48,6 +50,18 @@ The whole application, measured: 1.2x.
 
 Kernelift-Run: smooth-1.klrun #7
 )");
+}
+
+TEST(CommitMessage, NamesNoLineOfATextThatItsReadersDoNotHave) {
+  KernelChange change;
+  change.figures.emplace();
+  change.figures->other_sizes.emplace();
+  change.figures->other_sizes->why = "threads store to one element of y in line 23, and whether the same is not known";
+  const CommittedKernel kernel = committed_kernel(change, SourcePatch(), true);
+  ASSERT_FALSE(kernel.knowledge.empty());
+  EXPECT_EQ(kernel.knowledge[0],
+            "It was judged at the recorded sizes. Of others nothing is proven: threads store to one element of y, and "
+            "whether the same is not known.");
 }
 
 TEST(CommitMessage, CountsEqualStepsAndKeepsDifferentKnobsApart) {
