@@ -277,11 +277,39 @@ Result<std::vector<std::string>> job_for(const FrontendOptions& options) {
 
 }  // namespace
 
+namespace {
+
+/// With the leading headers, too; without bytes if one has a __constant__ variable that the host may write, which is
+/// marked where it is parsed (HostWritten), or has no guard against being included once more, by the source.
+Precompiled precompile_leading(const std::vector<std::string>& job, const FrontendOptions& options) {
+  std::vector<std::string> host_written;
+  PrecompileWatch watch;
+  watch.observer = [&](clang::CompilerInstance&) { return std::make_unique<HostWritten>(host_written); };
+  Precompiled made = precompile(job, forced_headers(options), watch, including(options.leading));
+  if (made.bytes.empty() || !host_written.empty()) return {};
+  std::vector<VirtualFile> files{{absolute_path(options), made.source}};
+  for (auto& file : made.files()) files.push_back(file);
+  auto again = run_clang_job(with_precompiled(job, forced_headers(options)), files, [](auto& compiler) {
+    clang::SyntaxOnlyAction action;
+    return compiler.ExecuteAction(action);
+  });
+  return again.ok() ? made : Precompiled{};
+}
+
+/// Of a set of flags and of further headers behind it.
+std::string key_of(const std::vector<std::string>& job, const FrontendOptions& options) {
+  return flags_of(job, options.file_name) + including(options.leading);
+}
+
+}  // namespace
+
 void precompile_headers(const FrontendOptions& options) {
   auto job = job_for(options);
   if (!job.ok()) return;
   (void)precompiled().make(flags_of(*job, options.file_name),
                            [&] { return precompile(*job, forced_headers(options)); });
+  if (!options.leading.empty())
+    (void)precompiled().make(key_of(*job, options), [&] { return precompile_leading(*job, options); });
 }
 
 Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::string& source,
@@ -289,7 +317,11 @@ Result<Compiled> compile_to_device_ir(llvm::LLVMContext& context, const std::str
   KERNELIFT_ASSIGN(auto job, job_for(options));
   const std::vector<std::string> headers = forced_headers(options);
   std::vector<VirtualFile> files{{absolute_path(options), source}};
-  auto ready = precompiled().use(flags_of(job, options.file_name), [&] { return precompile(job, headers); });
+  std::shared_ptr<const Precompiled> ready;
+  if (!options.leading.empty() && leading_headers(source) == options.leading)
+    ready = precompiled().use(key_of(job, options), [&] { return precompile_leading(job, options); });
+  if (!ready || ready->bytes.empty())
+    ready = precompiled().use(flags_of(job, options.file_name), [&] { return precompile(job, headers); });
   if (ready && !ready->bytes.empty()) {
     job = with_precompiled(job, headers);
     for (auto& file : ready->files()) files.push_back(file);

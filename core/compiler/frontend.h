@@ -30,7 +30,10 @@ struct FrontendOptions {
   HeaderSet headers = HeaderSet::Lean;
   std::vector<std::string> flags;  ///< -std -D -I -ffast-math… in clang's spelling.
   std::string folder;              ///< The folder to which relative -I refer; empty: the working folder.
-  bool debug_lines = true;         ///< Emit line tables, so that later stages can name source lines.
+  /// Headers in angle brackets with which sources begin (leading_headers()): of those that begin with just these, they
+  /// are precompiled, too.
+  std::vector<std::string> leading;
+  bool debug_lines = true;  ///< Emit line tables, so that later stages can name source lines.
   /// Makes a consumer that sees the AST beside code generation (for the admission of candidates); empty: none.
   std::function<std::unique_ptr<clang::ASTConsumer>(clang::CompilerInstance&)> observer;
 };

@@ -11,6 +11,8 @@
 #include <clang/Sema/SemaConsumer.h>
 #include <clang/Serialization/ASTWriter.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "core/compiler/paths.h"
@@ -73,7 +75,7 @@ class PrecompileInMemory : public clang::ASTFrontendAction {
 
 const char* const kPrecompiledPath = "/kernelift-precompiled-headers.pch";
 
-std::vector<VirtualFile> Precompiled::files() const { return {{kPrecompiledPath, bytes}, {kSourcePath, ""}}; }
+std::vector<VirtualFile> Precompiled::files() const { return {{kPrecompiledPath, bytes}, {kSourcePath, source}}; }
 
 std::vector<std::string> forced_headers(const FrontendOptions& options) {
   std::vector<std::string> headers{"cuda_runtime.h"};
@@ -103,14 +105,14 @@ std::string flags_of(const std::vector<std::string>& job, const std::string& fil
 }
 
 Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
-                       const PrecompileWatch& watch) {
+                       const PrecompileWatch& watch, const std::string& source) {
   std::vector<std::string> arguments = job;
   arguments.back() = kSourcePath;  // The input.
   // Templates that the headers' inline functions use are instantiated once, here, instead of at the end of each
   // compile.
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto buffer = std::make_shared<clang::PCHBuffer>();
-  auto made = run_clang_job(arguments, {VirtualFile{kSourcePath, ""}}, [&](clang::CompilerInstance& compiler) {
+  auto made = run_clang_job(arguments, {VirtualFile{kSourcePath, source}}, [&](clang::CompilerInstance& compiler) {
     // Other headers that the job includes implicitly are the application's, and are read with its source.
     compiler.getPreprocessorOpts().Includes = headers;
     if (watch.begin) watch.begin(compiler);
@@ -118,7 +120,40 @@ Precompiled precompile(const std::vector<std::string>& job, const std::vector<st
     return compiler.ExecuteAction(action);
   });
   if (!made.ok() || !buffer->IsComplete) return {};
-  return {{buffer->Data.begin(), buffer->Data.end()}};
+  return {{buffer->Data.begin(), buffer->Data.end()}, source};
+}
+
+std::string including(const std::vector<std::string>& headers) {
+  std::string text;
+  for (auto& header : headers) text += "#include <" + header + ">\n";
+  return text;
+}
+
+std::vector<std::string> leading_headers(std::string_view source) {
+  std::vector<std::string> headers;
+  for (size_t at = 0; at < source.size();) {
+    at = std::min(source.find_first_not_of(" \t\r\n", at), source.size());
+    const std::string_view rest = source.substr(at);
+    if (rest.starts_with("//")) {
+      at = std::min(source.find('\n', at), source.size());
+      if (source.substr(0, at).ends_with('\\')) break;
+    } else if (rest.starts_with("/*")) {
+      const size_t end = source.find("*/", at + 2);
+      at = end == source.npos ? source.size() : end + 2;
+    } else if (rest.starts_with("#")) {
+      const std::string_view line = rest.substr(1, std::min(rest.find('\n'), rest.size()) - 1);
+      const size_t word = line.find_first_not_of(" \t");
+      if (word == line.npos || !line.substr(word).starts_with("include")) break;
+      const size_t open = line.find_first_not_of(" \t", word + std::strlen("include")), close = line.find('>');
+      if (open == line.npos || line[open] != '<' || close == line.npos) break;
+      if (line.find_first_not_of(" \t\r", close + 1) != line.npos) break;
+      headers.emplace_back(line.substr(open + 1, close - open - 1));
+      at += 1 + line.size();
+    } else {
+      break;
+    }
+  }
+  return headers;
 }
 
 }  // namespace kernelift

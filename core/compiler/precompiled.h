@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compiler/clang_job.h"
@@ -14,11 +15,16 @@
 namespace kernelift {
 
 struct Precompiled {
-  std::string bytes;  ///< Empty if the headers do not compile with these flags.
+  std::string bytes;        ///< Empty if the headers do not compile with these flags.
+  std::string source = {};  ///< What includes further headers; empty: there are none.
   /// The virtual files through which a job finds it at kPrecompiledPath.
   std::vector<VirtualFile> files() const;
 };
 extern const char* const kPrecompiledPath;
+
+/// The headers that a source includes in angle brackets before anything else, in order: "cub/cub.cuh".
+std::vector<std::string> leading_headers(std::string_view source);
+std::string including(const std::vector<std::string>& headers);  ///< A line for each.
 
 /// The headers that the front end includes implicitly before a source with such options.
 std::vector<std::string> forced_headers(const FrontendOptions& options);
@@ -29,9 +35,9 @@ struct PrecompileWatch {
   std::function<std::unique_ptr<clang::ASTConsumer>(clang::CompilerInstance&)> observer;  ///< Makes a consumer.
 };
 
-/// Compiles only `headers`, which the cc1 `job` includes implicitly, with the job's flags.
+/// Compiles only `headers`, which the cc1 `job` includes implicitly, with the job's flags, and then `source`.
 Precompiled precompile(const std::vector<std::string>& job, const std::vector<std::string>& headers,
-                       const PrecompileWatch& watch = {});
+                       const PrecompileWatch& watch = {}, const std::string& source = {});
 
 /// The cc1 line that takes `headers` as they are precompiled instead of including them.
 std::vector<std::string> with_precompiled(const std::vector<std::string>& job, const std::vector<std::string>& headers);

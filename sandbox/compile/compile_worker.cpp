@@ -130,6 +130,7 @@ class Compile {
     announce("front end");
     std::vector<AdmissionFinding> findings;
     FrontendOptions options = options_;
+    if (!request_.admit) options.leading.clear();  // All files that it reads are noted, for candidates to read.
     options.observer = [&](clang::CompilerInstance& compiler) {
       auto admission = watch_admission(compiler, findings);
       return request_.admit ? std::move(admission) : with_files_read(compiler, std::move(admission), reply_.files);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/compiler/paths.h"
+#include "core/compiler/precompiled.h"
 #include "core/toolchain/architecture.h"
 #include "sandbox/judge/error_bounds.h"
 
@@ -56,6 +57,12 @@ Result<CompiledBaseline> compile_baseline(const Mep& mep, const fs::path& folder
   for (auto& path : include_folders(mep.compile_flags))
     options.readable.push_back(path.is_relative() ? folder / path : path);
   options.readable.push_back(fs::absolute(folder));
+  options.frontend.leading = leading_headers(baseline.source);
+  auto is_applications = [&](const std::string& header) {
+    std::error_code code;
+    return std::ranges::any_of(options.readable, [&](auto& at) { return fs::exists(at / header, code); });
+  };
+  if (std::ranges::any_of(options.frontend.leading, is_applications)) options.frontend.leading.clear();
   options.hidden = recorded_data(folder);
   // First the headers that the slice was proven with; without that toolkit the lean headers may still work.
   std::vector<HeaderSet> sets{HeaderSet::Lean, HeaderSet::Toolkit};

@@ -10,11 +10,14 @@
 #include <llvm/IR/Verifier.h>
 
 #include <algorithm>
+#include <fstream>
+#include <set>
 #include <sstream>
 
 #include "core/base/file.h"
 #include "core/compiler/clang_job.h"
 #include "core/compiler/paths.h"
+#include "core/compiler/precompiled.h"
 #include "core/compiler/ptx.h"
 #include "core/tests/slot_folder.h"
 
@@ -299,6 +302,70 @@ TEST(Frontend, GivesTheSameIrAndTakesRegisterVariablesUnderEveryStandardWithPrec
   }
 }
 /// The application's header may need declarations of ours.
+TEST(Frontend, HeadersThatASourceBeginsWithAreThoseBeforeAnythingElse) {
+  using Headers = std::vector<std::string>;
+  EXPECT_EQ(leading_headers("// a kernel\n#include <cub/cub.cuh>\n\n/* and */ #  include <cmath>  \n#define N 1\n"
+                            "#include <cstdio>\n"),
+            (Headers{"cub/cub.cuh", "cmath"}));
+  for (auto* other :
+       {"", "__global__ void k();\n#include <cmath>\n", "#include \"own.h\"\n#include <cmath>\n",
+        "#define N\n#include <cmath>\n", "#ifdef N\n#include <cmath>\n#endif\n", "#include <cmath> int x;\n",
+        "#include HEADER\n", "#include_next <cmath>\n", "/* open", "// goes on \\\n#include <cmath>\n", "#"})
+    EXPECT_EQ(leading_headers(other), Headers{}) << other;
+}
+
+TEST(Frontend, GivesTheSameIrWithTheHeadersThatASourceBeginsWithPrecompiled) {
+  SlotFolder folder;
+  std::ofstream(folder.path() / "table.h") << "static __constant__ float table[2] = {1, 2};\n";
+  std::ofstream(folder.path() / "twice.h") << "template <int N> struct Twice { float values[N]; };\n";
+  const std::string kernel = "__global__ void k(half* x) { x[0] = __hadd(x[1], __float2half(erff(2))); }\n";
+  for (auto& [source, why] :
+       {std::pair<std::string, const char*>("#include <cuda_fp16.h>\n#include <cmath>\n" + kernel, ""),
+        {"#include <table.h>\n__global__ void k(float* x) { x[0] = table[1]; }\n",
+         "the host may write a __constant__ variable"},
+        {"#include <twice.h>\n__global__ void k(Twice<2>* x) { x->values[0] = 1; }\n",
+         "a header without a guard is not read twice"}}) {
+    FrontendOptions plain, leading;
+    plain.flags = leading.flags = {"-I" + folder.path().string()};
+    leading.leading = leading_headers(source);
+    ASSERT_FALSE(leading.leading.empty());
+    const auto expected = compile(source, plain);
+    ASSERT_TRUE(expected->module) << expected->error;
+    precompile_headers(leading);
+    const auto found = compile(source, leading);
+    ASSERT_TRUE(found->module) << why << ": " << found->error;
+    EXPECT_EQ(found->ir(), expected->ir()) << why;
+    EXPECT_TRUE(compile("__global__ void other(float* x) { x[0] = 1; }\n", leading)->module)
+        << "a source that begins otherwise";
+  }
+}
+
+TEST(FrontendWithToolkit, GivesTheSameIrWithCubPrecompiled) {
+  if (!cuda_cxx_libraries()) GTEST_SKIP() << "no CUDA toolkit with cub";
+  const std::string source =
+      "#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n"
+      "__global__ void k(float* x) {\n"
+      "  __shared__ typename cub::BlockReduce<float, 128>::TempStorage room;\n"
+      "  float sum = cub::BlockReduce<float, 128>(room).Sum(x[threadIdx.x]);\n"
+      "  if (threadIdx.x == 0) x[0] = sum;\n}\n";
+  FrontendOptions leading;
+  leading.leading = leading_headers(source);
+  const auto expected = compile(source);
+  ASSERT_TRUE(expected->module) << expected->error;
+  precompile_headers(leading);
+  const auto found = compile(source, leading);
+  ASSERT_TRUE(found->module) << found->error;
+  // Declarations may be in another order.
+  auto lines = [](const std::string& ir) {
+    std::multiset<std::string> all;
+    std::istringstream text(ir);
+    for (std::string line; std::getline(text, line);)
+      if (!line.starts_with('!')) all.insert(line);
+    return all;
+  };
+  EXPECT_EQ(lines(found->ir()), lines(expected->ir()));
+}
+
 TEST(Frontend, ReadsHeadersOfTheIncludeOptionAfterPrecompiledHeaders) {
   SlotFolder folder;
   std::string forced = (folder.path() / "forced.h").string();

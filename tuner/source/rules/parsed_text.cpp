@@ -26,7 +26,9 @@ struct Job {
 /// clang finds the text at this path, which is relative to the working folder, as are the arguments' folders.
 std::string text_path() { return (std::filesystem::current_path() / "kernel.cu").string(); }
 
-Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& arguments) {
+/// `leading`: with which the text begins, precompiled too.
+Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& arguments,
+                                          const std::vector<std::string>& leading) {
   static std::mutex mutex;
   static KeptByFlags<Job> kept;
   std::vector<std::string> words{"-fsyntax-only"};
@@ -34,6 +36,7 @@ Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& argume
   words.push_back(text_path());
   std::string key;
   for (auto& word : words) key += word + '\0';
+  key += including(leading);
   std::lock_guard lock(mutex);
   if (auto known = kept.find(key)) return known;
   KERNELIFT_ASSIGN(auto jobs, clang_jobs(words));
@@ -43,7 +46,7 @@ Result<std::shared_ptr<const Job>> job_of(const std::vector<std::string>& argume
     std::vector<std::string> headers;
     for (size_t i = 0; i + 1 < job.words.size(); ++i)
       if (job.words[i] == "-include") headers.push_back(job.words[i + 1]);
-    Job made{job.words, precompile(job.words, headers)};
+    Job made{job.words, precompile(job.words, headers, {}, including(leading))};
     if (made.headers.bytes.empty()) return made;
     made.words = with_precompiled(made.words, headers);
     return made;
@@ -98,8 +101,12 @@ ParsedText::~ParsedText() = default;
 
 Result<ParsedText> parse_text(const std::string& text, const std::vector<std::string>& arguments) {
   Collector diagnostics;
-  KERNELIFT_ASSIGN(auto job, job_of(arguments));
   ParsedText parsed;
+  std::vector<std::string> leading = leading_headers(text);
+  KERNELIFT_ASSIGN(auto job, job_of(arguments, leading));
+  if (!leading.empty() && job->headers.bytes.empty()) {
+    KERNELIFT_ASSIGN(job, job_of(arguments, {}));
+  }
   parsed.unit = read(*job, text, diagnostics);
   parsed.headers = std::move(job);
   if (!parsed.unit || diagnostics.getNumErrors() || parsed.unit->getDiagnostics().hasErrorOccurred())
