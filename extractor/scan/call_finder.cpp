@@ -142,6 +142,15 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
       auto* parameter = llvm::dyn_cast<ParmVarDecl>(reference->getDecl());
       if (parameter && parameter->getDeclContext() == function_)
         return {{"#" + std::to_string(parameter->getFunctionScopeIndex())}};
+      // Another name for what a pointer began with.
+      auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+      const bool copies = variable && !parameter && variable->isLocalVarDecl() && variable->getInit() &&
+                          variable->getType()->isPointerType();
+      if (copies && !llvm::isa<CallExpr>(variable->getInit()->IgnoreParenCasts())) {
+        auto all = bases(variable->getInit());
+        all.insert(PassedMemory{text_of(e)});
+        return all;
+      }
     }
     if (llvm::isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, StringLiteral>(e)) return {};
     std::string text = text_of(e);

@@ -405,6 +405,9 @@ TEST(LaunchFinder, FollowsCallersThatPassTheSameMemoryTwice) {
       {"void step(float* x, float* y, int k) { S(k ? x : y, y, 1); } void run(float* a, float* b, int k) { "
        "step(a, k ? b : a, 0); }",
        true},
+      {"void run(float* x) { float* y = x; S(x, y, 1); }", true},
+      {"void run(float* x, float* z) { float *y = x, *w = z; S(w, y, 1); }", false},
+      {"float* make(float*); void run(float* x) { float* y = make(x); S(x, y, 1); }", false},
       {"void S(int, int); void run(int a) { S(a, a); }", false}};  // Another function of the same name.
   std::string header,
       launching =
