@@ -84,6 +84,8 @@ void note_compared(const llvm::Function& kernel, KernelModel& model) {
     if (!parameter || (constant && constant->getBitWidth() > 64)) return;
     model.compared[parameter->getArgNo()].insert(constant ? constant->getSExtValue() : 0);
   };
+  for (auto& argument : kernel.args())
+    if (argument.getType()->isIntegerTy(1) && !argument.use_empty()) note(&argument, nullptr);
   for (auto& instruction : llvm::instructions(kernel)) {
     if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) {
       for (unsigned side : {0u, 1u})
