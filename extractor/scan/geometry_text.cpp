@@ -264,6 +264,10 @@ void GeometryReader::begin(const CallExpr* launch) {
       if (auto* variable = llvm::dyn_cast<VarDecl>(name->getDecl())) passed_.insert(variable);
 }
 
+bool GeometryReader::changes_within(const Expr* expression) const {
+  return assignments_ && launch_ && assignments_->changes_within(expression, launch_);
+}
+
 GeometryUse GeometryReader::integer(const Expr* expression) {
   GeometryUse use;
   if (!expression) return use;

@@ -64,6 +64,9 @@ class GeometryReader {
   /// passed, too.
   void begin(const clang::CallExpr* launch);
 
+  /// Whether evaluating the launch may change what the expression names: an argument beside it does.
+  bool changes_within(const clang::Expr* expression) const;
+
   GeometryUse dim3(const clang::Expr* expression);
   GeometryUse integer(const clang::Expr* expression);
 

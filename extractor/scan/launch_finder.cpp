@@ -294,7 +294,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     }
   }
   void add_argument(LaunchSite& site, const Expr* e) const {
-    if (!e || e->isInstantiationDependent() || e->HasSideEffects(unit_.context))
+    if (!e || e->isInstantiationDependent() || e->HasSideEffects(unit_.context) || geometry_->changes_within(e))
       site.unrepeatable_arguments.insert(site.argument_text.size());
     if (auto type = e ? number_type(e) : std::string(); !type.empty())
       site.argument_types[site.argument_text.size()] = type;

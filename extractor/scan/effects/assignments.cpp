@@ -7,6 +7,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
+#include "extractor/scan/effects/host_memory.h"
 
 namespace kernelift::extractor {
 
@@ -74,7 +75,7 @@ void Assignments::declare(const VarDecl* variable, const Stmt* scope, size_t ord
 }
 
 void Assignments::number(const Stmt* statement, const Stmt* outer) {
-  has_labels_ |= llvm::isa<LabelStmt>(statement);
+  is_unclear_ |= llvm::isa<LabelStmt>(statement);
   positions_[statement] = {next_++, 0, outer};
   for (auto* inner : statement->children())
     if (inner) number(inner, statement);
@@ -115,7 +116,7 @@ const VariableAssignment* Assignments::last(const VarDecl* variable, int axis, c
   variable = variable->getCanonicalDecl();
   auto given = given_.find(variable);
   auto at = positions_.find(place);
-  if (given == given_.end() || at == positions_.end() || escaped_.count(variable) || has_labels_) return nullptr;
+  if (given == given_.end() || at == positions_.end() || escaped_.count(variable) || is_unclear_) return nullptr;
   auto concerns = [&](const VariableAssignment& one) { return one.axis < 0 || axis < 0 || one.axis == axis; };
   const VariableAssignment* found = nullptr;
   for (auto& one : given->second)
@@ -145,12 +146,12 @@ bool Assignments::may_be_written(const Place& place, const Position& first, cons
 bool Assignments::may_lie_between(const Position& other, const Position& first, const Position& then) const {
   if (other.order > then.order && other.order < then.end) return true;
   const bool one = then.order <= first.order && first.order < then.end;
-  return !one && (has_labels_ || may_come_between(other, first, then));
+  return !one && (is_unclear_ || may_come_between(other, first, then));
 }
 
 /// That the block is left between them.
 bool Assignments::may_end_between(const Position& block, const Position& first, const Position& then) const {
-  if (has_labels_) return true;
+  if (is_unclear_) return true;
   for (auto* around = block.outer; around && !encloses(around, then); around = positions_.at(around).outer)
     if (llvm::isa<LambdaExpr>(around)) return true;
   if (then.order >= block.end) return first.order < block.end;
@@ -170,7 +171,7 @@ bool Assignments::is_kept(const ValueDecl* declaration, const Position& then) co
   auto kept = events_.kept.find(declaration);
   return kept != events_.kept.end() && std::ranges::any_of(kept->second, [&](auto* place) {
            auto at = positions_.find(place);
-           return at == positions_.end() || at->second.order < then.end || has_labels_ ||
+           return at == positions_.end() || at->second.order < then.end || is_unclear_ ||
                   is_repeated_with(at->second, then);
          });
 }
@@ -193,6 +194,30 @@ bool Assignments::may_change(const Place& place, const Stmt* from, const Stmt* t
       }))
     return true;
   return may_be_written(place, first->second, then->second);
+}
+
+bool Assignments::changes_within(const Expr* expression, const CallExpr* launch) const {
+  struct Calls : DynamicRecursiveASTVisitor {
+    bool found = false;
+    bool VisitCallExpr(CallExpr*) override { return found = true, true; }
+  } calls;
+  for (auto* argument : launch->arguments()) calls.TraverseStmt(const_cast<Expr*>(argument));
+  struct Changed : DynamicRecursiveASTVisitor {
+    const Assignments* assignments = nullptr;
+    const CallExpr* launch = nullptr;
+    bool calls = false, found = false;
+    bool look(const Expr* e) {
+      auto place = Place::of(e);
+      found |= place && (assignments->may_change(*place, launch, launch) ||
+                         (calls && place->variable && assignments->captured_.contains(place->variable)));
+      return true;
+    }
+    bool VisitDeclRefExpr(DeclRefExpr* name) override { return look(name); }
+    bool VisitMemberExpr(MemberExpr* member) override { return look(member); }
+  } changed;
+  changed.assignments = this, changed.launch = launch, changed.calls = calls.found;
+  changed.TraverseStmt(const_cast<Expr*>(expression));
+  return changed.found;
 }
 
 bool Assignments::is_lost(const Place& place, const Stmt* assignment, const Stmt* launch) const {
@@ -239,7 +264,15 @@ void Assignments::note(const VarDecl* variable, const VariableAssignment& assign
 
 /// Records an assignment to `target`, or to each variable that it may denote: (first ? n : steps) = 5.
 void Assignments::give(const Expr* target, const Expr* value, const Stmt* place) {
+  // What is behind casts is stored in part, or as something else.
+  if (auto* whole = without_casts(target); whole != target->IgnoreParenImpCasts()) value = nullptr, target = whole;
   target = target->IgnoreParenImpCasts();
+  if (auto* unary = llvm::dyn_cast<UnaryOperator>(target); unary && unary->getOpcode() == UO_Deref)
+    if (auto* address = llvm::dyn_cast<UnaryOperator>(without_casts(unary->getSubExpr()));
+        address && address->getOpcode() == UO_AddrOf)
+      return give(address->getSubExpr(), nullptr, place);
+  if (auto* member = llvm::dyn_cast<BinaryOperator>(target); member && member->getOpcode() == BO_PtrMemD)
+    return give(member->getLHS(), nullptr, place);
   if (auto* choice = llvm::dyn_cast<ConditionalOperator>(target))
     give(choice->getTrueExpr(), nullptr, place), give(choice->getFalseExpr(), nullptr, place);
   if (auto* list = llvm::dyn_cast<BinaryOperator>(target); list && list->getOpcode() == BO_Comma)
@@ -273,6 +306,20 @@ bool Assignments::VisitBinaryOperator(BinaryOperator* op) {
   auto* value = op->getOpcode() == BO_Assign ? op->getRHS() : nullptr;
   give_field(op->getLHS(), value, op);
   give(op->getLHS(), value, op);
+  return true;
+}
+
+bool Assignments::VisitCXXNewExpr(CXXNewExpr* made) {
+  for (auto* where : made->placement_arguments())
+    if (auto* address = llvm::dyn_cast<UnaryOperator>(without_casts(where));
+        address && address->getOpcode() == UO_AddrOf)
+      give(address->getSubExpr(), nullptr, made);
+  return true;
+}
+
+/// `const_cast<int&>(r) = …` of a reference to what is no constant.
+bool Assignments::VisitCXXConstCastExpr(CXXConstCastExpr*) {
+  is_unclear_ = true;
   return true;
 }
 
@@ -353,6 +400,11 @@ bool Assignments::VisitLambdaExpr(LambdaExpr* lambda) {
   auto at = positions_.find(lambda);
   if (at == positions_.end()) return true;
   for (auto* parameter : lambda->getCallOperator()->parameters()) declare(parameter, lambda, at->second.order);
+  for (auto& capture : lambda->captures())
+    if (capture.capturesVariable() && capture.getCaptureKind() == LCK_ByRef) {
+      if (auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar()))
+        captured_.insert(variable->getCanonicalDecl());
+    }
   for (auto& capture : lambda->captures())
     if (lambda->isInitCapture(&capture))
       if (auto* variable = llvm::dyn_cast<VarDecl>(capture.getCapturedVar()))

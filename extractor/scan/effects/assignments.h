@@ -35,6 +35,8 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   /// Whether something else may be there after a way from one statement to the other: another value of the variable or
   /// member, or another object behind the pointer.
   bool may_change(const Place& place, const clang::Stmt* from, const clang::Stmt* to) const;
+  /// Whether evaluating the launch's other arguments may change what the expression names.
+  bool changes_within(const clang::Expr* expression, const clang::CallExpr* launch) const;
   /// Whether the name, at a statement, is the variable's; null: whether it is no variable's of the function.
   bool names(llvm::StringRef name, const clang::VarDecl* variable, const clang::Stmt* at) const;
   /// Whether a call between its assignment and the launch may change a member of a structure.
@@ -44,6 +46,8 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
 
   bool VisitBinaryOperator(clang::BinaryOperator* op) override;
   bool VisitGCCAsmStmt(clang::GCCAsmStmt* assembly) override;
+  bool VisitCXXNewExpr(clang::CXXNewExpr* made) override;
+  bool VisitCXXConstCastExpr(clang::CXXConstCastExpr* cast) override;
   bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call) override;
   bool VisitDeclStmt(clang::DeclStmt* statement) override;
   bool VisitUnaryOperator(clang::UnaryOperator* op) override;
@@ -78,7 +82,8 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   void note_escapes(llvm::ArrayRef<clang::Expr*> arguments, llvm::ArrayRef<clang::QualType> parameters);
 
   std::map<const clang::VarDecl*, std::vector<VariableAssignment>> given_;
-  std::set<const clang::VarDecl*> escaped_;  ///< Variables that may be written through a pointer or reference.
+  std::set<const clang::VarDecl*> captured_;  ///< By reference, by a lambda.
+  std::set<const clang::VarDecl*> escaped_;   ///< Variables that may be written through a pointer or reference.
   std::map<std::pair<const clang::VarDecl*, std::string>, std::vector<VariableAssignment>> fields_;
   struct Declared {
     const clang::VarDecl* variable = nullptr;
@@ -90,7 +95,7 @@ class Assignments : public clang::DynamicRecursiveASTVisitor {
   Effects& effects_;
   Events events_;
   size_t next_ = 0;
-  bool has_labels_ = false;
+  bool is_unclear_ = false;  ///< It has labels, or casts constants away.
 };
 
 }  // namespace kernelift::extractor

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
@@ -66,7 +67,6 @@ class EventVisitor : public DynamicRecursiveASTVisitor {
     else if (op->getOpcode() == UO_AddrOf && !passed_.contains(op)) keep(op->getSubExpr());
     return true;
   }
-  /// What it writes is stored wherever its outputs are.
   bool VisitGCCAsmStmt(GCCAsmStmt* assembly) override {
     Writes writes;
     for (auto* output : assembly->outputs()) write(output, writes, true);
@@ -104,8 +104,11 @@ class EventVisitor : public DynamicRecursiveASTVisitor {
         keep(variable->getInit());
     return true;
   }
-  /// A member that is a reference keeps what it is given.
+  /// A member that is a reference keeps what it is given. What converts is in the list's meaning alone.
   bool VisitInitListExpr(InitListExpr* list) override {
+    if (auto* meaning = list->isSemanticForm() ? nullptr : list->getSemanticForm())
+      for (auto* init : meaning->inits())
+        if (init) TraverseStmt(init);
     auto* record = list->getType().isNull() ? nullptr : list->getType()->getAsRecordDecl();
     if (!record || record->isUnion()) return true;
     unsigned i = 0;
@@ -495,6 +498,9 @@ bool Effects::keeps(const FunctionDecl* definition, unsigned parameter) {
   const bool self = parameter == kThis;
   if (llvm::isa<CXXConstructorDecl>(definition) || (!self && parameter >= definition->getNumParams())) return true;
   auto* given = self ? nullptr : definition->getParamDecl(parameter);
+  // What answers a reference or pointer may answer *this.
+  const QualType answer = definition->getReturnType();
+  if (self && is_writable(answer) && (answer->isReferenceType() || answer->isPointerType())) return true;
   auto& kept = own(definition).kept;
   // Of *this, a member's address is as good.
   const bool kept_by_address =
@@ -557,6 +563,8 @@ bool Effects::may_write(const Event& event, const Place& place, const Events& ev
   };
   const auto* variable = place.variable;
   if (event.writes.is_call && among(events.awaited)) return true;
+  // Managed: any launch that the call comes to may write it.
+  if (event.writes.is_call && variable && variable->hasAttr<CUDADeviceAttr>()) return true;
   const bool leads = variable && (variable->getType()->isReferenceType() || variable->getType()->isPointerType());
   const bool kept = (place.variable && is_kept(place.variable)) || (place.field && is_kept(place.field));
   const bool open = kept || among(event.writes.lent);
@@ -573,7 +581,7 @@ bool Effects::may_write(const Event& event, const Place& place, const Events& ev
   auto writes = [&](const Writes& one) {
     if (std::ranges::any_of(one.places, is_part)) return true;
     if (!shared) return false;
-    // What is reached by a pointer or reference may be a part of a variable that is written as a whole.
+    // What is reached by a pointer or reference may be a part of a variable that is written.
     if ((!variable || leads) && std::ranges::any_of(one.places, [&](const Place& written) {
           return written.variable != variable && events.kept.contains(written.variable) &&
                  written.variable->getType()->isRecordType();

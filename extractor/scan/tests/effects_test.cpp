@@ -197,6 +197,29 @@ void whole(float* x, Box t) { Box b0; Box* pb = &b0; Size& r = pb->s; int b = (r
                  10);
 }
 
+TEST(Effects, AVariableChangesBehindCastsManagedMemoryAndOwnReferences) {
+  expect_unknown(R"(
+#include <array>
+#include <functional>
+#include <new>
+struct A { int n; };
+struct B : A { int m; B& self() { return *this; } A& base() { return *this; } };
+__device__ __managed__ int gm;
+__global__ void choose(int m) { gm = m; }
+void cast(float* x, int n) { int b = (n + 255) / 256; *reinterpret_cast<int*>(&n) = 7; k<<<b, 256>>>(x, n); }
+void other_type(float* x, int n) { int b = (n + 255) / 256; (unsigned&)n = 7; k<<<b, 256>>>(x, n); }
+void reinterpreted(float* x, int n) { int b = (n + 255) / 256; reinterpret_cast<int&>(n) = 7; k<<<b, 256>>>(x, n); }
+void base(float* x, B s) { int b = (s.n + 255) / 256; static_cast<A&>(s).n = 7; k<<<b, 256>>>(x, s.n); }
+void member(float* x, B s) { int B::*f = &B::m; int b = (s.m + 255) / 256; s.*f = 7; k<<<b, 256>>>(x, s.m); }
+void placed(float* x, int n) { int b = (n + 255) / 256; new (&n) int(7); k<<<b, 256>>>(x, n); }
+void constant(float* x, int n) { const int& r = n; int b = (n + 255) / 256; const_cast<int&>(r) = 7; k<<<b, 256>>>(x, n); }
+void fluent(float* x, B s) { int b = (s.n + 255) / 256; s.base().n = 7; k<<<b, 256>>>(x, s.n); }
+void managed(float* x, int m) { int b = (gm + 255) / 256; choose<<<1, 1>>>(m); cudaDeviceSynchronize(); k<<<b, 256>>>(x, gm); }
+void wrapped(float* x, int n) { std::array<std::reference_wrapper<int>, 1> v{n}; int b = (n + 255) / 256; v[0].get() = 7; k<<<b, 256>>>(x, n); }
+)",
+                 10);
+}
+
 TEST(Effects, WhatADestructorLeavesAloneIsKnown) {
   expect_known(std::string(kEnding) + R"(
 void own(float* x, int m) { int b = (m + 255) / 256; { Halver h; } k<<<b, 256>>>(x, m); }
@@ -242,6 +265,28 @@ void cut(float* x, int m) { unsigned char b = m / 256.0; k<<<b, 256>>>(x, m); }
   EXPECT_EQ(grids["wide"], "m / 256"_e);
   EXPECT_EQ(grids["small"], "m / b"_e);
   EXPECT_EQ(grids["cut"], "b"_e);
+}
+
+TEST(Effects, AnArgumentThatAnotherOneChangesMayNotBeEvaluatedOnceMore) {
+  TestApp app;
+  app.unit("a.cu", R"(
+__global__ void k(float* p, int n, int s) {}
+int update(int& s, int n) { s = 9; return n; }
+const float* look(const int& s);
+void run(float* p, int n, int s, int (*next)(int)) {
+  k<<<1, 64>>>(p, update(s, n), s);
+  k<<<2, 64>>>(p, (n == 1 ? s = 9 : 0, 1), s);
+  auto bump = [&] { s = 9; return n; };
+  k<<<3, 64>>>(p, bump(), s);
+}
+void plain_too(float* p, int n, int (*next)(int)) { k<<<4, 64>>>(p, next(n), n); }
+void plain(float* p, int n, int s, int (*next)(int)) { k<<<5, 64>>>(p, next(n), s); })");
+  auto index = app.scan();
+  ASSERT_EQ(index.launches.size(), 5u);
+  for (auto& launch : index.launches) {
+    const bool plain = launch.enclosing.starts_with("plain");
+    EXPECT_EQ(launch.unrepeatable_arguments.contains(2), !plain) << launch.grid[0]->text();
+  }
 }
 
 }  // namespace
