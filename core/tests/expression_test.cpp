@@ -99,6 +99,11 @@ TEST(Expression, WritesCppWithOnlyTheBracketsThatItNeeds) {
   EXPECT_EQ(cpp("other - (gx - 1)"), "other - (grid.x - 1)");
 }
 
+TEST(Expression, ReadsOctalNumbersAsCDoes) {
+  EXPECT_EQ(*Expression::parse("011 + 0x11 + 11u + 0")->evaluate({}), 9 + 17 + 11);
+  for (auto* wrong : {"08", "0b11", "019"}) EXPECT_FALSE(Expression::parse(wrong).ok()) << wrong;
+}
+
 TEST(Expression, SimplifiesTheArithmeticOfLaunches) {
   auto simplified = [](const char* text) {
     return Expression::parse(text)->simplified({{"block_x", 16}, {"block_y", 32}}).text();

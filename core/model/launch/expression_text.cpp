@@ -159,6 +159,7 @@ class Parser {
     size_t begin = at_;
     int base = 10;
     if (text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X") base = 16, at_ += 2;
+    else if (text_[at_] == '0') base = 8;
     __int128 value = 0;
     size_t digits = 0;
     for (; at_ < text_.size() && std::isxdigit(static_cast<unsigned char>(text_[at_])); ++at_, ++digits) {

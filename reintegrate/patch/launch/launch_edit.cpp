@@ -79,9 +79,9 @@ class LaunchEditor {
   /// "gridDim.y" is 1 and n is 1024, where the launch writes those numbers.
   Bindings written_numbers() const {
     Bindings numbers;
-    for (auto& parameter : mep_.parameters) {
-      auto text = arguments_.find(parameter.name);
-      auto value = text == arguments_.end() ? Expression::constant(-1) : Expression::parse(text->second);
+    for (size_t p = 0; p < mep_.parameters.size(); ++p) {
+      auto& parameter = mep_.parameters[p];
+      auto value = Expression::parse(site_.repeatable_argument(p));
       auto number = value.ok() ? value->as_constant() : std::nullopt;
       const auto declared = DeclaredNumber::of(parameter.scalar);
       if (number && *number >= 0 && *number <= INT32_MAX && declared && declared->bits >= 32)

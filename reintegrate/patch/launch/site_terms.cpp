@@ -80,9 +80,11 @@ std::map<std::string, std::string> plain_arguments(const Mep& mep, const LaunchS
   for (size_t p = 0; p < mep.parameters.size() && p < site.argument_text.size(); ++p) {
     const std::string text = site.repeatable_argument(p);
     if (!mep.parameters[p].is_integer() || text.empty()) continue;
-    // The launch converts what it passes to the parameter's type, which rounds.
-    names.emplace(mep.parameters[p].name, site.is_real_argument(p) ? "(" + mep.parameters[p].scalar + ")(" + text + ")"
-                                                                   : as_operand(site, text));
+    // The launch converts what it passes to the parameter's type, which rounds, or cuts.
+    const auto written = site.argument_types.find(p);
+    const bool converts = written != site.argument_types.end() && written->second != mep.parameters[p].scalar;
+    names.emplace(mep.parameters[p].name,
+                  converts ? "(" + mep.parameters[p].scalar + ")(" + text + ")" : as_operand(site, text));
   }
   return names;
 }
