@@ -64,7 +64,7 @@ std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
 }
 
 /// The integer parameter that the value is, perhaps in another width or some of its bits.
-const llvm::Argument* parameter_in(const llvm::Value* value) {
+const llvm::Argument* parameter_in(const llvm::Value* value, std::optional<int64_t>* mask = nullptr) {
   for (;;) {
     if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
       return argument->getType()->isIntegerTy() ? argument : nullptr;
@@ -73,6 +73,10 @@ const llvm::Argument* parameter_in(const llvm::Value* value) {
         step && (llvm::isa<llvm::ZExtInst, llvm::SExtInst, llvm::TruncInst, llvm::FreezeInst>(step) ||
                  (step->getOpcode() == llvm::Instruction::And && llvm::isa<llvm::ConstantInt>(step->getOperand(1))));
     if (!keeps) return nullptr;
+    if (auto* bits =
+            llvm::dyn_cast_or_null<llvm::ConstantInt>(step->getNumOperands() > 1 ? step->getOperand(1) : nullptr);
+        bits && mask && bits->getBitWidth() <= 64)
+      *mask = bits->getSExtValue();
     value = step->getOperand(0);
   }
 }
@@ -80,9 +84,12 @@ const llvm::Argument* parameter_in(const llvm::Value* value) {
 /// KernelModel::compared.
 void note_compared(const llvm::Function& kernel, KernelModel& model) {
   auto note = [&](const llvm::Value* value, const llvm::ConstantInt* constant) {
-    auto* parameter = parameter_in(value);
+    std::optional<int64_t> mask;
+    auto* parameter = parameter_in(value, &mask);
     if (!parameter || (constant && constant->getBitWidth() > 64)) return;
-    model.compared[parameter->getArgNo()].insert(constant ? constant->getSExtValue() : 0);
+    auto& all = model.compared[parameter->getArgNo()];
+    all.insert(constant ? constant->getSExtValue() : 0);
+    if (mask) all.insert(*mask);  // All of the bits that are asked for.
   };
   for (auto& argument : kernel.args())
     if (argument.getType()->isIntegerTy(1) && !argument.use_empty()) note(&argument, nullptr);

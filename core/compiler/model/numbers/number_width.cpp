@@ -449,9 +449,16 @@ class Narrow {
     auto* value = &operand;
     llvm::SmallPtrSet<const llvm::Value*, 8> seen;
     if (llvm::isa<llvm::Constant>(value) || (!always && !computed(value, seen)) || reads_high_bits(user, value) ||
-        !matters(user) || (always && is_known_to_fit(*value, kBits)))
+        (always && is_known_to_fit(*value, kBits)))
       return;
     if (fits(range(evolution_.getSCEV(value)), is_signed)) return;
+    if (!matters(user)) {
+      // It is part of a stored value, in more bits: not the same sum where this part overflows.
+      if (llvm::isa<llvm::SExtInst, llvm::ZExtInst>(user))
+        model_.data.push_back(
+            {line_of(user), values_.integer_in(value, user.getParent()), values_.reached(user.getParent()), false});
+      return;
+    }
     if (is_tested_counter(value, user)) return add_start(value, is_signed);
     KernelModel::Narrow number{line_of(user), values_.integer_in(value, user.getParent()),
                                values_.reached(user.getParent()), is_signed};
