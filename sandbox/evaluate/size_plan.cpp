@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kLargestGrown = 64 << 20;   // Bytes of an instance's memory that is made larger.
 constexpr uint64_t kLargestDoubled = 4 << 20;  // The same, where sizes are twice as large.
 constexpr double kMostGrowth = 64;
-constexpr size_t kMostBranches = 4;   // Launches of an instance.
+constexpr size_t kMostBranches = 6;   // Launches of an instance.
 constexpr int64_t kLargestFlag = 16;  // A larger number is a size, of which smaller ones are tried anyway.
 
 bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
@@ -211,9 +211,10 @@ class Planner {
     if (std::ranges::none_of(plan_.launches, same)) plan_.launches.push_back(*std::move(made));
   }
 
-  /// The recorded launch with other values of the host's variables. nullopt: the application launches nothing then, or
-  /// the premise does not hold.
-  std::optional<SizedInstance> launched_with(size_t index, const HostLaunch& launch, const Bindings& changed) {
+  /// The recorded launch with other values of the host's variables, or of an integer argument, whatever it is computed
+  /// from. nullopt: the application launches nothing then, or the premise does not hold.
+  std::optional<SizedInstance> launched_with(size_t index, const HostLaunch& launch, const Bindings& changed,
+                                             std::optional<std::pair<size_t, int64_t>> passed = {}) {
     const MepInstance& instance = mep_.instances[index];
     Bindings variables = launch.variables, arguments;
     for (auto& [name, value] : changed) variables[name] = value;
@@ -225,8 +226,10 @@ class Planner {
       auto recorded = mep_.integer_argument(instance, p);
       auto follows = launch.arguments.find(p);
       if (!recorded) continue;
-      const int64_t value =
-          follows == launch.arguments.end() ? *recorded : evaluated(follows->second, variables).value_or(*recorded);
+      const int64_t value = passed && passed->first == p ? passed->second
+                            : follows == launch.arguments.end()
+                                ? *recorded
+                                : evaluated(follows->second, variables).value_or(*recorded);
       arguments[mep_.parameters[p].name] = value;
       arguments["arg.a" + std::to_string(p)] = as_models_read(mep_.parameters[p].scalar, value);
       if (value != *recorded && !fits(value, mep_.parameters[p], instance.parameters[p].size)) return std::nullopt;
@@ -314,17 +317,13 @@ class Planner {
       const bool is_size = name != launch.directly.end() && std::ranges::find(varied, name->first) != varied.end();
       if (!recorded || (is_size && *recorded > kLargestFlag)) continue;
       std::set<int64_t> values;
-      for (int64_t constant : constants) values.insert({constant, constant + (constant < INT64_MAX)});
+      for (int64_t constant : constants)
+        values.insert({constant, constant + (constant < INT64_MAX), constant - (constant > INT64_MIN)});
       values.erase(*recorded);
       for (int64_t value : values) {
         if (added == kMostBranches) return;
-        std::optional<SizedInstance> made;
-        if (is_size) {
-          made = launched_with(index, launch, {{name->first, value}});
-        } else if (made = launched_with(index, launch, {}); made) {
-          if (!fits(value, mep_.parameters[p], instance.parameters[p].size)) continue;
-          made->values[p] = value, made->size.values[mep_.parameters[p].name] = value;
-        }
+        auto made = is_size ? launched_with(index, launch, {{name->first, value}})
+                            : launched_with(index, launch, {}, std::pair(p, value));
         if (!made || made->values.empty()) continue;
         auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made->size; };
         if (std::ranges::any_of(plan_.launches, same)) continue;

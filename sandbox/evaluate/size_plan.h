@@ -2,9 +2,9 @@
 // each integer argument that a launch's grid or the kernel's conditions depend on, sizes around the recorded one, at
 // the edges of blocks, tiny ones, and some at random. The grid is that of the application's launch site. Arguments
 // that the site computes from the same variable follow it. Further launches take other branches: an integer that is
-// compared with a constant has that value and the next one, and numbers of floating point have others. And further ones
-// have every pointer one element further, as none of them need be a multiple of more than its type asks for, or the
-// same memory twice, as a caller passes it.
+// compared with a constant has that value and those beside it, and numbers of floating point have others. And further
+// ones have every pointer one element further, as none of them need be a multiple of more than its type asks for, or
+// the same memory twice, as a caller passes it.
 //
 // Recorded memory has room for smaller sizes only; larger ones ask for memory that has grown. Pure: nothing is read or
 // run.

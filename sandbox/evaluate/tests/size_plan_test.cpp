@@ -165,8 +165,10 @@ TEST(SizePlan, OtherBranchesAreTakenByTheConstantsThatFlagsAreComparedWith) {
   const Candidate candidate;
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate}), "mode"), IsEmpty());
   const SizePlan plan = plan_sizes(mep, {candidate, {}, {{3, {1}}, {4, {0, 300}}}});
-  EXPECT_THAT(values_of(plan, "mode"), ElementsAre(1, 2));
+  EXPECT_THAT(values_of(plan, "mode"), ElementsAre(1, 2)) << "0 was recorded";
   EXPECT_THAT(values_of(plan, "relu"), ElementsAre(0)) << "1 was recorded, and 300 is no number of that type";
+  const SizePlan guarded = plan_sizes(mep, {candidate, {}, {{3, {1}}}, "arg.a3 <= 1"_e});
+  EXPECT_THAT(values_of(guarded, "mode"), ElementsAre(1)) << "elsewhere the original runs";
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {}, {{1, {7}}}}), "size"), Not(Contains(8)))
       << "a size, of which smaller ones are tried anyway";
 }
