@@ -506,6 +506,7 @@ Expression ValueReader::condition(llvm::Value* value, const llvm::Loop* scope) {
 Expression ValueReader::compute_condition(llvm::Value* value, const llvm::Loop* scope) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) return number(constant->isZero() ? 0 : 1);
   if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(value)) return comparison(*compare, scope);
+  if (llvm::isa<llvm::Argument>(value)) return Expression::binary(Op::NotEqual, *parameter(value), number(0));
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (!instruction || depth_ > kDeepestValue) return unknown_term("a condition", 0);
   struct Nest {

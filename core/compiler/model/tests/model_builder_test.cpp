@@ -60,6 +60,15 @@ TEST(KernelModelOfSource, ConstantsThatParametersAreComparedWithAreNoted) {
   EXPECT_FALSE(model.compared.contains(1)) << "a size";
 }
 
+TEST(KernelModelOfSource, AFlagIsAConditionOnItsParameter) {
+  const auto model =
+      model_of("__global__ void k(float* x, int n, bool all) { int i = threadIdx.x; if (all && i < n) x[i] = 1; }");
+  ASSERT_EQ(model.accesses.size(), 1u);
+  EXPECT_TRUE(model.terms.empty());
+  EXPECT_EQ(*model.accesses[0].domain.evaluate({{"arg.a1", 5}, {"arg.a2", 1}, {"tid.x", 4}}), 1);
+  EXPECT_EQ(*model.accesses[0].domain.evaluate({{"arg.a1", 5}, {"arg.a2", 0}, {"tid.x", 4}}), 0);
+}
+
 TEST(KernelModelOfSource, AnEarlyReturnIsTheConditionOfWhatFollows) {
   auto model = model_of(
       "__global__ void k(int* x, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i >= n) return; x[i] = 1; }");
