@@ -108,6 +108,12 @@ std::set<std::pair<size_t, size_t>> one_memory(const Mep& mep, const LaunchSite*
   return pairs;
 }
 
+/// The bytes of which every address of a number of this canonical type is a multiple; 1: not known.
+uint64_t alignment_of(const std::string& type) {
+  if (auto number = DeclaredNumber::of(type)) return number->bits / 8;
+  return type == "float" ? sizeof(float) : type == "double" ? sizeof(double) : 1;
+}
+
 /// An assumption of the comparison in the words of a verdict.
 Premise premise_of(const legality::Assumption& assumption, const legality::Names& names) {
   using Assumed = legality::Assumption::Kind;
@@ -382,6 +388,14 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
       answer.premise = answer.premise ? Expression::binary(Expression::Op::And, *answer.premise, *room) : *room;
       answer.kind = Kind::UnderPremise, answer.same_values = false;
     }
+  // A pointer to numbers leads to one.
+  std::erase_if(answer.assumptions, [&](auto& assumption) {
+    if (assumption.kind != legality::Assumption::Kind::Aligned) return false;
+    for (size_t p = 0; p < mep_.parameters.size(); ++p)
+      if (assumption.arguments.front() == argument(p))
+        return assumption.bytes <= alignment_of(mep_.parameters[p].pointee);
+    return false;
+  });
   // A proof for different memory says nothing of a launch that gives one memory twice. Where it is wrong for different
   // memory, that is worth a question all the same: the premise stays.
   for (auto& assumption : answer.assumptions)

@@ -373,6 +373,21 @@ TEST_F(SizeComparisonTest, AGridThatIsNotWhatWasRecordedIsNotKnown) {
   EXPECT_EQ(answer.why.find("how many blocks"), answer.why.npos) << "another launch explains it: " << answer.why;
 }
 
+TEST_F(SizeComparisonTest, APointerToNumbersIsTakenToLeadToOne) {
+  const std::string head =
+      "__global__ void twice(const float* x, float* out, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n";
+  const std::string original = head + "  if (n > 64 && i < n) out[i] = 2 * x[i];\n}\n";
+  EXPECT_TRUE(pool_->compile_own(original).ok());
+  SizeComparison comparison(mep_, *pool_, original);
+  Candidate candidate;
+  candidate.source = head + "  if (i < n) out[i] = 2 * x[i];\n}\n";
+  const auto answer = comparison.answer(candidate);
+  ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  for (auto& assumption : answer.assumptions)
+    EXPECT_EQ(assumption.kind, legality::Assumption::Kind::DifferentMemory) << assumption.bytes;
+}
+
 TEST_F(SizeComparisonTest, APremiseIsAskedEvenWhereMemoryThatIsGivenTwiceLeavesTheRestUnknown) {
   mep_.launches.front().one_memory = {{0, 1}};
   EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
