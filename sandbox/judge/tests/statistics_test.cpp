@@ -61,6 +61,8 @@ TEST(Statistics, LowerEndOfTwoPairsSeldomLiesAboveTheTruth) {
   EXPECT_GT(resampled, kTrials / 10) << "which is why";
   EXPECT_EQ(low_of_few(std::vector<double>{1}, std::vector<double>{1}), 0.5);
   EXPECT_EQ(low_of_few({}, {}), 0);
+  EXPECT_DOUBLE_EQ(low_of_few(std::vector<double>{8, 12}, std::vector<double>{1, 1}), 4)
+      << "two pairs tell no less than one";
 }
 
 TEST(Statistics, IsNotWidenedByNoiseThatHitsBothOfAPair) {

@@ -79,13 +79,16 @@ double low_of_few(std::span<const double> a, std::span<const double> b) {
     if (a[i] <= 0 || b[i] <= 0) return 0;
     logs.push_back(std::log(a[i] / b[i]));
   }
-  constexpr double kDoubtOfOne = 2;  // Nothing is known of the noise of one pair.
-  if (count < 2) return count == 0 ? 0 : std::exp(logs[0]) / kDoubtOfOne;
+  // Of one pair nothing is known of its noise, and of a few pairs no less is known than of one.
+  constexpr double kDoubtOfOne = 2;
+  if (count == 0) return 0;
+  const double of_one = std::exp(*std::ranges::min_element(logs)) / kDoubtOfOne;
+  if (count < 2) return of_one;
   const auto pairs = static_cast<double>(count);
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / pairs;
   double squares = 0;
   for (double one : logs) squares += (one - mean) * (one - mean);
-  return std::exp(mean - kQuantiles[count] * std::sqrt(squares / (pairs - 1) / pairs));
+  return std::max(of_one, std::exp(mean - kQuantiles[count] * std::sqrt(squares / (pairs - 1) / pairs)));
 }
 
 }  // namespace kernelift::sandbox

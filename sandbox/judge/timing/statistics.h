@@ -21,7 +21,7 @@ struct Ratio {
 Ratio paired_ratio(std::span<const double> a, std::span<const double> b, uint64_t seed = 1);
 
 /// Lower end of the 95 % interval of a/b by Student's t over the logarithms of a few pairs, of which resampling says
-/// too little. Of one pair, half of its ratio; 0: of none, or no durations.
+/// too little, or half of the least ratio, if that is more; 0: of none, or no durations.
 double low_of_few(std::span<const double> a, std::span<const double> b);
 
 }  // namespace kernelift::sandbox
