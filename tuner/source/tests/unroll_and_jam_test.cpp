@@ -87,7 +87,7 @@ TEST(UnrollAndJam, KeepsTheGridToo) {
   }
   std::string jammed = after("unroll_and_jam", text, two, 1, known);
   EXPECT_THAT(jammed, HasSubstr("blockIdx.x * 2 + 1 < gridDim.x"));
-  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + (iteration) < gridDim.x)) continue;"));
+  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.x * 2 + iteration < gridDim.x)) continue;"));
   EXPECT_THAT(after("block_coarsening", text, {{"factor", 2}}, 1, known),
               HasSubstr("if ((blockIdx.x * 2 + block_iteration) >= gridDim.x) break;"));
 }
@@ -193,7 +193,7 @@ TEST(UnrollAndJam, KeepsTheGridWhereNothingBoundsTheIndex) {
   RuleContext known = plane(64, 1);
   std::string jammed = after("unroll_and_jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, 0, known);
   EXPECT_THAT(jammed, HasSubstr("m[u] = (blockIdx.y * 4 + u);\n  }\n  if (blockIdx.y * 4 + 3 < gridDim.y) {\n"));
-  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.y * 4 + (iteration) < gridDim.y)) continue;"));
+  EXPECT_THAT(jammed, HasSubstr("if (!(blockIdx.y * 4 + iteration < gridDim.y)) continue;"));
   EXPECT_TRUE(offers("unroll_and_jam", text, {{"x", 1}, {"y", 4}, {"z", 1}}, known).at(0).launch.empty());
   // A lower bound does not keep threads past the end from working.
   std::string rows =

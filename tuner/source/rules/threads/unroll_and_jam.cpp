@@ -109,10 +109,11 @@ bool Jammer::add_remainder_loop(const std::string& indent, std::string& out) con
     std::string number = iteration;
     if (count > 1) number = "(" + number + " / " + std::to_string(count) + ")";
     if (axis + 1 < axes_.size()) number += " % " + std::to_string(axes_[axis].second);
-    std::string text = index_text(axis, axes_.size() > 1 ? "(" + number + ")" : number);
+    if (axes_.size() > 1) number = "(" + number + ")";
+    std::string text = index_text(axis, number);
     if (!init || text.empty()) return false;
     edits.push_back({init->begin - begin_, init->end - begin_, text});
-    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, "(" + number + ")", text) + ")) continue;\n" + inner;
+    if (!bounded(axis)) skips += "if (!(" + inside_text(axis, number, text) + ")) continue;\n" + inner;
     count *= axes_[axis].second;
   }
   auto returns = continue_instead_of_return(source_, body_, begin_);
