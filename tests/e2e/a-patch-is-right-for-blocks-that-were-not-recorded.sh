@@ -39,7 +39,7 @@ expect_exit 0 "$KL" build --device cpu -- nvcc -O2 app.cu -o app
 answers > "$WORK/before"
 expect_gain "$KL" optimize --device cpu --build 'nvcc -O2 app.cu -o app' --run ./app --time 10s
 git diff HEAD~1 -- app.cu > "$WORK/patch"
-grep -q '^+.*dim3(b).x) == 64' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the patched launch does not ask its block"; }
+grep -q '^+.*dim3(b).x == 64' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the patched launch does not ask its block"; }
 git log -1 --format=%B | grep -q 'blockDim.x == 64' || fail "the commit does not say for which blocks it is right"
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 app.cu -o app
 answers > "$WORK/after"

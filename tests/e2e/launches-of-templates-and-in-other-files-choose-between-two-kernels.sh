@@ -97,7 +97,7 @@ C
   expect_gain "$KL" apply "$(ls -t .kernelift/runs/*.klrun | head -1)" --device cpu --time 10 --run ./app \
     --build "nvcc -O2 $sources -o app"
   git diff HEAD~1 > "$WORK/patch"
-  grep -q '^+.*% 64 == 0) ? scale_tuned.* : scale' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }
+  grep -q '^+.*% 64 == 0 ? scale_tuned.* : scale' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the launch does not choose ($app)"; }
   expect_exit 0 "$KL" build --device cpu -- nvcc -O2 $sources -o app
   answers > "$WORK/after"
   diff "$WORK/before" "$WORK/after" || fail "the patched application gives other answers at some sizes ($app)"
