@@ -39,7 +39,7 @@ struct ApplyRequest : KernelChange {
   /// The application was built and checked as it is by an earlier apply(), and its check took these seconds.
   std::optional<double> check_seconds;
   /// The launches are in no file, as of a program that the application compiles while it runs: nothing is asked or
-  /// changed at them, and whoever launches the kernel is told what it needs.
+  /// changed at them, and the report says what a launch of the kernel must be like.
   bool launched_elsewhere = false;
   bool guards = true;  ///< A launch asks the premise under which its candidate is right; else only the report does.
   HostRules host;      ///< What a patch may change of the host program.

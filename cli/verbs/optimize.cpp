@@ -43,7 +43,6 @@ namespace {
 
 /// Seconds; a shorter search finds nothing and only delays the report.
 constexpr double kShortestTuning = 5;
-/// Limits on the seconds for which the application is timed before and after a patch.
 /// A kernel gives its time up when this part of it brought nothing new; the least that is, in seconds.
 constexpr double kPatience = 0.4, kLeastPatience = 8;
 /// Kernels that take less of the run do not decide its duration.

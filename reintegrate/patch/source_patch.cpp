@@ -323,7 +323,7 @@ class Planner {
     return done();
   }
 
-  /// What who launches the kernel has to see to.
+  /// What a launch of the kernel must be like, where no file has one to edit.
   std::string launch_needs() const {
     std::string needs = q_.guard.empty() ? "" : "only where " + q_.guard.text();
     const std::string change =

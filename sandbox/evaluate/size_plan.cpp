@@ -207,8 +207,13 @@ class Planner {
     auto made = launched_with(index, launch, changed);
     if (!made || made->values.empty()) return;
     made->shown = shown;
-    auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made->size; };
-    if (std::ranges::none_of(plan_.launches, same)) plan_.launches.push_back(*std::move(made));
+    if (!is_planned(*made)) plan_.launches.push_back(*std::move(made));
+  }
+
+  bool is_planned(const SizedInstance& one) const {
+    return std::ranges::any_of(plan_.launches, [&](const SizedInstance& other) {
+      return other.instance == one.instance && other.size == one.size;
+    });
   }
 
   /// The recorded launch with other values of the host's variables, or of an integer argument, whatever it is computed
@@ -307,7 +312,8 @@ class Planner {
     return found;
   }
 
-  /// Other branches of the kernel: values with which it compares integers that no size is chosen of, and the next ones.
+  /// Other branches of the kernel: values with which it compares integers that no size is chosen of, and those beside
+  /// them.
   void add_branches(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
     const MepInstance& instance = mep_.instances[index];
     size_t added = 0;
@@ -324,9 +330,7 @@ class Planner {
         if (added == kMostBranches) return;
         auto made = is_size ? launched_with(index, launch, {{name->first, value}})
                             : launched_with(index, launch, {}, std::pair(p, value));
-        if (!made || made->values.empty()) continue;
-        auto same = [&](const SizedInstance& other) { return other.instance == index && other.size == made->size; };
-        if (std::ranges::any_of(plan_.launches, same)) continue;
+        if (!made || made->values.empty() || is_planned(*made)) continue;
         plan_.launches.push_back(*std::move(made)), ++added;
       }
     }
