@@ -12,10 +12,10 @@
 #include <clang/Serialization/ASTWriter.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "core/compiler/paths.h"
+#include "core/compiler/written/source_tokens.h"
 
 namespace kernelift {
 namespace {
@@ -131,27 +131,15 @@ std::string including(const std::vector<std::string>& headers) {
 
 std::vector<std::string> leading_headers(std::string_view source) {
   std::vector<std::string> headers;
-  for (size_t at = 0; at < source.size();) {
-    at = std::min(source.find_first_not_of(" \t\r\n", at), source.size());
-    const std::string_view rest = source.substr(at);
-    if (rest.starts_with("//")) {
-      at = std::min(source.find('\n', at), source.size());
-      if (source.substr(0, at).ends_with('\\')) break;
-    } else if (rest.starts_with("/*")) {
-      const size_t end = source.find("*/", at + 2);
-      at = end == source.npos ? source.size() : end + 2;
-    } else if (rest.starts_with("#")) {
-      const std::string_view line = rest.substr(1, std::min(rest.find('\n'), rest.size()) - 1);
-      const size_t word = line.find_first_not_of(" \t");
-      if (word == line.npos || !line.substr(word).starts_with("include")) break;
-      const size_t open = line.find_first_not_of(" \t", word + std::strlen("include")), close = line.find('>');
-      if (open == line.npos || line[open] != '<' || close == line.npos) break;
-      if (line.find_first_not_of(" \t\r", close + 1) != line.npos) break;
-      headers.emplace_back(line.substr(open + 1, close - open - 1));
-      at += 1 + line.size();
-    } else {
-      break;
-    }
+  const auto tokens = source_tokens(source);
+  size_t next = 0;
+  for (auto [begin, end] : directives(tokens)) {
+    if (begin != next + 1 || end - begin < 4) break;
+    const SourceToken &open = tokens[begin + 1], &close = tokens[end - 1];
+    if (!tokens[begin].is("include") || !open.is("<") || !close.is(">")) break;
+    headers.emplace_back(source.substr(open.end, close.offset - open.end));
+    if (headers.back().find('>') != std::string::npos) return headers.pop_back(), headers;
+    next = end;
   }
   return headers;
 }

@@ -15,12 +15,6 @@ using namespace clang;
 
 namespace {
 
-const VarDecl* variable_of(const Expr* e) {
-  auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
-  auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
-  return variable ? variable->getCanonicalDecl() : nullptr;
-}
-
 /// Whether a reference's initialiser makes what it refers to.
 bool is_value(const Expr* initialiser) {
   for (const Expr* e = initialiser; e;) {

@@ -26,11 +26,6 @@ constexpr unsigned kThis = ~0u;  ///< The number of the parameter that a method'
 
 std::optional<Place> Place::of(const Expr* e) {
   e = e->IgnoreParenImpCasts();
-  auto variable_of = [](const Expr* one) -> const VarDecl* {
-    auto* name = llvm::dyn_cast<DeclRefExpr>(one->IgnoreParenImpCasts());
-    auto* variable = name ? llvm::dyn_cast<VarDecl>(name->getDecl()) : nullptr;
-    return variable ? variable->getCanonicalDecl() : nullptr;
-  };
   if (auto* variable = variable_of(e)) return Place{variable, nullptr, e->getType()};
   auto* member = llvm::dyn_cast<MemberExpr>(e);
   auto* field = member ? llvm::dyn_cast<FieldDecl>(member->getMemberDecl()) : nullptr;

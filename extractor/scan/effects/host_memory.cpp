@@ -17,6 +17,12 @@ const Expr* without_casts(const Expr* e) {
   }
 }
 
+const VarDecl* variable_of(const Expr* e) {
+  auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenImpCasts());
+  auto* variable = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+  return variable ? variable->getCanonicalDecl() : nullptr;
+}
+
 const Type* memory_type(QualType type, const ASTContext& context) {
   if (type.isNull()) return nullptr;  // Of a template's pattern.
   type = context.getCanonicalType(type.getNonReferenceType()).getUnqualifiedType();

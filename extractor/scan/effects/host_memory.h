@@ -9,6 +9,8 @@
 namespace kernelift::extractor {
 
 const clang::Expr* without_casts(const clang::Expr* e);
+/// The variable that the expression names, as its first declaration; null: it names none.
+const clang::VarDecl* variable_of(const clang::Expr* e);
 /// One for signed and unsigned, of which a pointer to one may lead to the other; of an array, its elements'. Null: of a
 /// template's pattern.
 const clang::Type* memory_type(clang::QualType type, const clang::ASTContext& context);
