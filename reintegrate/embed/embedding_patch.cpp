@@ -11,6 +11,7 @@
 #include "reintegrate/embed/redirect.h"
 #include "reintegrate/embed/shape_guard.h"
 #include "reintegrate/patch/kernel_beside.h"
+#include "reintegrate/patch/launch/site_terms.h"
 
 namespace fs = std::filesystem;
 
@@ -103,7 +104,7 @@ class EmbeddingPlanner {
 
   /// Refuses launch sites at which no launcher can be used, whatever form the launch has.
   Status check_site(const LaunchSite& site, const OpenFile& file) const {
-    const std::string launch = "the launch at " + site.range.file + ":" + std::to_string(site.range.line);
+    const std::string launch = "the launch at " + place_of(site.range);
     if (q_.scan)
       for (auto& kernel : q_.scan->kernels)
         if (site.range.begin >= kernel.definition.begin && site.range.begin < kernel.definition.end &&

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/words.h"
+#include "reintegrate/patch/launch/site_terms.h"
 #include "reintegrate/patch/text_diff.h"
 
 namespace kernelift::reintegrate {
@@ -47,7 +48,7 @@ class Redirection {
         site_(site),
         source_(source),
         launcher_(launcher),
-        described_("the launch at " + site.range.file + ":" + std::to_string(site.range.line)) {}
+        described_("the launch at " + place_of(site.range)) {}
 
   Result<std::vector<ByteEdit>> run() {
     for (auto unnamed : {"lambda", "unnamed", "anonymous class", "$_"})

@@ -5,6 +5,7 @@
 
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
+#include "reintegrate/patch/launch/site_terms.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -63,8 +64,8 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
       return refused("there are several kernels of the name '" + name + "', between which a launch cannot choose");
     for (auto& setting : scan.settings)
       if (own_name(other.name) == name && std::ranges::find(setting.kernels, other.id) != setting.kernels.end())
-        return refused(setting.range.file + ":" + std::to_string(setting.range.line) + " sets an attribute of '" +
-                       name + "' that a kernel beside it would not have");
+        return refused(place_of(setting.range) + " sets an attribute of '" + name +
+                       "' that a kernel beside it would not have");
   }
   if (where.end > file.text.size() || where.begin >= where.end || where.line == 0 ||
       where.end_line > file.lines.size() || where.end_line < where.line)

@@ -25,6 +25,7 @@
 #include "reintegrate/patch/kernel_family.h"
 #include "reintegrate/patch/launch/argument_edit.h"
 #include "reintegrate/patch/launch/launch_definitions.h"
+#include "reintegrate/patch/launch/site_terms.h"
 #include "reintegrate/patch/launch/unseen_launches.h"
 #include "reintegrate/patch/macro_scope.h"
 #include "reintegrate/patch/patch_draft.h"
@@ -389,8 +390,8 @@ class Planner {
     if (same ? site.range.begin >= definition.end : !is_unit(*defining)) return done();
     const std::string name = own_name(mep_.kernel_name);
     auto blind = [&](const std::string& why) {
-      return refused("the launch at " + site.range.file + ":" + std::to_string(site.range.line) +
-                     " does not see a kernel beside '" + mep_.kernel_name + "': " + why);
+      return refused("the launch at " + place_of(site.range) + " does not see a kernel beside '" + mep_.kernel_name +
+                     "': " + why);
     };
     if (!same && mep_.kernel_name.find('<') != std::string::npos)
       return blind("it is a template that another unit instantiates");

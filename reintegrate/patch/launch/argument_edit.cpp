@@ -8,11 +8,10 @@
 #include "core/compiler/written/source_tokens.h"
 #include "core/model/knob/template_arguments.h"
 #include "reintegrate/patch/kernel_beside.h"
+#include "reintegrate/patch/launch/site_terms.h"
 
 namespace kernelift::reintegrate {
 namespace {
-
-std::string place(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
 
 bool is_value(std::string_view text, int64_t value) {
   auto parsed = Expression::parse(text);
@@ -93,7 +92,7 @@ Status edit_argument(const PatchQuestion& question, const Knob& knob, int64_t va
   if (question.scan)
     for (auto& setting : question.scan->settings)
       if (std::ranges::find(setting.kernels, mep.kernel_id) != setting.kernels.end())
-        return refused(what + ", and " + setting.range.file + ":" + std::to_string(setting.range.line) +
+        return refused(what + ", and " + place_of(setting.range) +
                        " sets an attribute of this instance that another one would not have");
   size_t index = 0;
   std::string like;
@@ -116,10 +115,10 @@ Status edit_argument(const PatchQuestion& question, const Knob& knob, int64_t va
     const std::string_view name = spelled(site, *file);
     const auto arguments = template_arguments(name);
     if (like.empty() || index >= arguments.size() || !is_value(part(name, arguments[index]), knob.value))
-      return refused(what + ", and the launch at " + place(site) + " does not spell it");
+      return refused(what + ", and the launch at " + place_of(site.range) + " does not spell it");
     if (site.kernels.size() > 1)
-      return refused(what + ", and the launch at " + place(site) + " serves " + std::to_string(site.kernels.size()) +
-                     " kernels");
+      return refused(what + ", and the launch at " + place_of(site.range) + " serves " +
+                     std::to_string(site.kernels.size()) + " kernels");
     draft.add_argument(*file, site.kernel_range.begin + arguments[index].begin,
                        site.kernel_range.begin + arguments[index].end, text);
     files.insert(file);

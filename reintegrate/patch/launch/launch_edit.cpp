@@ -33,8 +33,6 @@ std::string without_brackets(std::string_view text) {
   return rest;
 }
 
-std::string place_of(const LaunchSite& site) { return site.range.file + ":" + std::to_string(site.range.line); }
-
 class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
@@ -62,10 +60,10 @@ class LaunchEditor {
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
     if (!grid && !block && !shared) return std::move(result_);
     if (!site_.spells_geometry())
-      return refused("the launch at " + place_of(site_) +
+      return refused("the launch at " + place_of(site_.range) +
                      " is written by a macro: its geometry cannot be changed in place");
     if (site_.kernels.size() > 1 && !one_template_)
-      return refused("the launch at " + place_of(site_) + " serves " + std::to_string(site_.kernels.size()) +
+      return refused("the launch at " + place_of(site_.range) + " serves " + std::to_string(site_.kernels.size()) +
                      " kernels: changing its geometry for one would break the others");
     if (grid) KERNELIFT_TRY(rewrite(Piece::Grid));
     if (block) KERNELIFT_TRY(rewrite(Piece::Block));
@@ -139,7 +137,7 @@ class LaunchEditor {
       }
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       if (!same && !size && !changed_.empty())
-        return refused("the " + std::string(name(piece)) + " of the launch at " + place_of(site_) +
+        return refused("the " + std::string(name(piece)) + " of the launch at " + place_of(site_.range) +
                        " would have to change along " + kAxis[axis] + ", and it is not known whether it follows '" +
                        changed_.begin()->first + "' by itself");
       needed |= !same;
@@ -192,7 +190,7 @@ class LaunchEditor {
   /// For an axis that the source computes from a knob set by the patch. If the expression has no other variable, its
   /// new value is known and must be the verified one. Otherwise the remaining factor must still be written; true if so.
   Result<bool> needs_more(Piece piece, int axis, const Expression& size) {
-    const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place_of(site_);
+    const std::string what = "the " + std::string(name(piece)) + " of the launch at " + place_of(site_.range);
     Bindings knobs = changed_;
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
     if (auto value = size.evaluate(knobs); value.ok()) {
@@ -232,7 +230,7 @@ class LaunchEditor {
 
   Status rewrite(Piece piece) {
     const SourceRange& where = range(piece);
-    std::string what = "the " + std::string(name(piece)) + " of the launch at " + place_of(site_);
+    std::string what = "the " + std::string(name(piece)) + " of the launch at " + place_of(site_.range);
     if (where.begin >= where.end || where.file != site_.range.file)
       return refused(what + " is not written at the launch: it cannot be changed in place");
     if (where.end > source_.size() || !looks_like_argument(where))
@@ -257,7 +255,7 @@ class LaunchEditor {
 
   /// `k<<<…` becomes `(guard ? k_tuned : k)<<<…`.
   Status choose_kernel() {
-    const std::string what = "the launch at " + place_of(site_);
+    const std::string what = "the launch at " + place_of(site_.range);
     const SourceRange& where = site_.kernel_range;
     const size_t begin = where.begin;
     if (site_.kernels.size() > 1) return refused(what + " serves " + std::to_string(site_.kernels.size()) + " kernels");
@@ -427,11 +425,12 @@ class LaunchEditor {
       for (int other = 0; grows && other < 3; ++other)
         if ((other == axis ? relative : !block_changes_[other]) &&
             !following_.contains(variable(Piece::Block, other)) && !own_size(other))
-          return refused("the block of the launch at " + place_of(site_) + " would change along " + kAxis[axis] +
+          return refused("the block of the launch at " + place_of(site_.range) + " would change along " + kAxis[axis] +
                          ", and its size along " + kAxis[other] +
                          " is not known before the program runs: it may exceed 1024 threads");
       if (int64_t threads = grows ? threads_known() : 0; threads > kMostThreadsPerBlock)
-        return refused("the block of the launch at " + place_of(site_) + " would have " + std::to_string(threads) +
+        return refused("the block of the launch at " + place_of(site_.range) + " would have " +
+                       std::to_string(threads) +
                        " threads, which is more than 1024: this launch's block has another size than the recorded one");
     }
     return done();
@@ -450,7 +449,8 @@ class LaunchEditor {
     for (auto& instance : mep_.instances) {
       KERNELIFT_ASSIGN(Geometry wanted, launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
       if (wanted.shared_bytes > most)
-        return refused("the launch at " + place_of(site_) + " would ask for " + std::to_string(wanted.shared_bytes) +
+        return refused("the launch at " + place_of(site_.range) + " would ask for " +
+                       std::to_string(wanted.shared_bytes) +
                        " bytes of dynamic shared memory, and the application may use " + std::to_string(most) +
                        " there: it has not set a larger cudaFuncAttributeMaxDynamicSharedMemorySize for the kernel");
     }
@@ -528,10 +528,11 @@ class LaunchEditor {
       if (part.empty()) continue;
       int then = count(before, part), now = count(after, part);
       if (now != then && has_effects(part))
-        return refused("the launch at " + place_of(site_) + " would evaluate '" + part + "', which has side effects, " +
-                       (now > then ? "more than once" : "no longer"));
+        return refused("the launch at " + place_of(site_.range) + " would evaluate '" + part +
+                       "', which has side effects, " + (now > then ? "more than once" : "no longer"));
       if (now > then && calls_something(part))
-        result_.notes.push_back("The launch at " + place_of(site_) + " now evaluates '" + part + "' more than once.");
+        result_.notes.push_back("The launch at " + place_of(site_.range) + " now evaluates '" + part +
+                                "' more than once.");
     }
     return done();
   }

@@ -1,5 +1,6 @@
 // See line_breaks.h.
 #include "reintegrate/patch/launch/line_breaks.h"
+#include "reintegrate/patch/launch/site_terms.h"
 
 #include <algorithm>
 #include <vector>
@@ -90,7 +91,7 @@ void break_line_of(const LaunchSite& site, std::string_view file, std::vector<By
     edit.text = newline + indent + broken_at_commas(sizes, indent, after, limit, newline);
   }
   edit.begin = begin, edit.end = end;
-  edit.what = "the size of the launch at " + site.range.file + ":" + std::to_string(site.range.line);
+  edit.what = "the size of the launch at " + place_of(site.range);
   if (grid != none && block != none) edits.erase(block);
 }
 

@@ -64,6 +64,8 @@ bool calls_something(std::string_view text) {
   return false;
 }
 
+std::string place_of(const SourceRange& range) { return range.file + ":" + std::to_string(range.line); }
+
 std::string as_operand(const LaunchSite& site, const std::string& text) {
   int depth = 0;
   for (size_t at = 0, end; at < text.size(); at = std::max(end, at + 1)) {

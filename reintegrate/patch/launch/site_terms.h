@@ -9,6 +9,8 @@
 
 namespace kernelift::reintegrate {
 
+std::string place_of(const SourceRange& range);  ///< For messages: "solver.cu:41".
+
 /// The text of one of the launch's sizes or arguments as an operand: in brackets if a macro in it expands to several.
 std::string as_operand(const LaunchSite& site, const std::string& text);
 
