@@ -108,7 +108,7 @@ Status Calibration::calibrate_instance(size_t instance, InstanceReport& report) 
   if (plan.pairs > 0) KERNELIFT_TRY(time(instance, report));
   else report.spread = relative_spread(seconds);
   bench_.laps.end("timing it");
-  bench_.plan.measured(instance, report.seconds);
+  bench_.plan.measured(instance, report.seconds, report.spread);
   return done();
 }
 

@@ -179,6 +179,7 @@ bool Runner::try_once(const RunnableCode& candidate, bool second, Verdict& verdi
   bench_->laps.end("the original on perturbed inputs");
   LoadedCode code;
   if (!load(candidate, second, code, verdict)) return false;
+  bench_->laps.end("loading code");
   // A candidate is verified on all instances once; a second attempt covers only the instances that are timed.
   auto begin = Deadline::clock::now();
   if (!verify_all(code, second ? timed_instances : all, Stage::Verify, verdict)) return false;

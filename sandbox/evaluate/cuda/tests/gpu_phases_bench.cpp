@@ -58,6 +58,16 @@ int run(const std::string& folder, const std::string& file) {
     std::printf("           %s\n", verdict ? verdict->text().c_str() : "no verdict");
   };
   judge("a candidate screened", false, false);
+  constexpr int kMany = 1000;
+  Laps laps;
+  timed("a thousand candidates screened", [&] {
+    for (int i = 0; i < kMany; ++i) {
+      (*runner)->evaluate(original.code, Inquiry{});
+      laps.end_with((*runner)->laps(), "the rest");
+    }
+    return 0;
+  });
+  std::printf("           %s\n", laps.text().c_str());
   judge("a candidate screened against the application's code", false, true);
   judge("a finalist, the first: perturbed inputs are asked for", true, true);
   judge("a finalist, the second", true, true);

@@ -46,6 +46,30 @@ TEST(MeasurementPlan, OfATenthOfASecondDependsOnTheTime) {
   EXPECT_FALSE(MeasurementPlan(inputs(0.05, 2)).sparing()) << "few launches of it would save nothing";
 }
 
+TEST(MeasurementPlan, TwoPairsSufficeWhereLaunchesOfAGpuTakeEquallyLong) {
+  PlanInputs quiet = inputs(1e-4, 60);
+  quiet.processor = false;
+  const double otherwise = RaceRules{}.hopeless;
+  auto hopeless = [](const PlanInputs& inputs, double spread) {
+    MeasurementPlan plan(inputs);
+    plan.measured(0, 1e-4, spread);
+    return plan.of(0).screening.hopeless;
+  };
+  EXPECT_DOUBLE_EQ(hopeless(quiet, 0.002), 0.96) << "its inputs may take a launch longer than the recorded ones";
+  EXPECT_DOUBLE_EQ(hopeless(quiet, 0.01), 0.9);
+  EXPECT_DOUBLE_EQ(hopeless(quiet, 0.05), otherwise) << "launches that vary";
+  EXPECT_DOUBLE_EQ(hopeless(inputs(1e-4, 60), 0.002), otherwise) << "a processor's processes differ by more";
+  EXPECT_DOUBLE_EQ(MeasurementPlan(quiet).of(0).screening.hopeless, otherwise) << "not measured yet";
+}
+
+TEST(MeasurementPlan, NearTiesOnAGpuAreLeftToTheConfirmation) {
+  PlanInputs gpu = inputs(1e-4, 60);
+  gpu.processor = false;
+  const InstancePlan screened = MeasurementPlan(gpu).of(0);
+  EXPECT_LT(screened.screening.most_rounds, screened.confirming.most_rounds);
+  EXPECT_EQ(screened.confirming.most_rounds, RaceRules{}.most_rounds);
+}
+
 TEST(MeasurementPlan, OfAReplayRunsALongKernelOnce) {
   PlanInputs replay = inputs(1.0, std::nullopt);
   replay.for_candidates = false;

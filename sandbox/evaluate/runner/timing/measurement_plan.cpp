@@ -50,6 +50,13 @@ constexpr double kGlanceSeconds = 2e-3;
 /// On a processor each side has a process, which is slow at first; the first of longer launches warms all of it.
 constexpr int kWarmUp = 4, kWarmUpOfLonger = 1;
 
+/// Most pairs of a screening on a GPU: where they leave open which of two is faster, it is by a hundredth or two, and
+/// the confirmation asks that of both. Twice as many for each such candidate took a third of a search's launches.
+constexpr int kMostPairsOfGpu = 26;
+/// Two pairs end a race where the candidate is further behind than that by chance: by so many spreads of the original's
+/// duration. Launches find inputs of their own, which may take them longer than the recorded ones: not below the least.
+constexpr double kSpreads = 10, kLeastBehind = 0.04;
+
 constexpr double kCompileSeconds = 0.5;  ///< Of a candidate, with its processes.
 constexpr double kStartSeconds = 0.2;    ///< For processes to start and load their images, of a confirmation.
 
@@ -117,6 +124,7 @@ InstancePlan MeasurementPlan::plan_for(double seconds, bool sparing) const {
                       : static_cast<int>(std::clamp<double>(kTimingSeconds / (2 * std::max(seconds, 1e-6)), kLeastPairs,
                                                             kMostPairs));  // Two sides.
   plan.screening = inputs_.race;
+  if (!inputs_.processor) plan.screening.most_rounds = std::min(plan.screening.most_rounds, kMostPairsOfGpu);
   plan.confirming = fixed_rounds(
       inputs_.race, std::clamp(static_cast<int>(kConfirmSeconds / (2 * std::max(seconds, 1e-6))),
                                std::min(kFewestPairs, inputs_.race.most_rounds), inputs_.race.most_rounds));
@@ -131,9 +139,13 @@ bool MeasurementPlan::sparing() const {
   return std::ranges::any_of(instances_, [](auto& instance) { return instance.sparing; });
 }
 
-void MeasurementPlan::measured(size_t instance, double seconds) {
+void MeasurementPlan::measured(size_t instance, double seconds, double spread) {
   inputs_.seconds[instance] = seconds;
-  instances_[instance] = plan_for(seconds, instances_[instance].sparing);
+  InstancePlan& plan = instances_[instance];
+  plan = plan_for(seconds, plan.sparing);
+  // On a processor another process differs from this one by more than launches of one do.
+  if (!inputs_.processor && !plan.sparing)
+    plan.screening.hopeless = std::max(plan.screening.hopeless, 1 - std::max(kLeastBehind, kSpreads * spread));
 }
 
 double MeasurementPlan::slowest() const {

@@ -77,8 +77,9 @@ class MeasurementPlan {
   const InstancePlan& of(size_t instance) const { return instances_[instance]; }
   /// Some instance's launches are used sparingly.
   bool sparing() const;
-  /// The instance's launch turned out to take so long: numbers of samples follow, but not whether it is sparing.
-  void measured(size_t instance, double seconds);
+  /// The instance's launch turned out to take so long, with this relative spread: numbers of samples follow, but not
+  /// whether it is sparing.
+  void measured(size_t instance, double seconds, double spread);
 
   /// Time limits in seconds of a launch of the original, and of a candidate, where the original takes `slowest`.
   double original_limit(double slowest) const;

@@ -317,7 +317,7 @@ bool Racing::time_all(const LoadedCode& candidate, const std::vector<TimedInstan
     // would only show by how much it loses.
     if (inquiry.confirm || race.stopped() != Race::Stop::CannotWin) continue;
     lost += timed.weight;
-    if (race.speedup().value < rules.hopeless || 2 * lost >= whole) break;
+    if (race.speedup().value < bench_.settings.race.hopeless || 2 * lost >= whole) break;
   }
   for (size_t at = 0; at < instances.size(); ++at)
     verdict.timings.push_back(timings[at] ? std::move(*timings[at]) : not_timed(instances[at]));
