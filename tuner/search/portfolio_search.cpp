@@ -1,5 +1,5 @@
 // The default strategy: Bayesian search as long as it finds better points, for no other strategy needs as few trials.
-// Once it stalls (as many trials as the best point has neighbours brought nothing better), every other trial is given
+// Once it stalls (as many trials as the best point has neighbours brought nothing better), every fourth trial is given
 // to local, Bayesian or genetic search by a bandit: they get away from where a model is sure that nothing else is good.
 // All of them learn from every answer, so no strategy needs to be picked by the user.
 #include <algorithm>
@@ -27,7 +27,7 @@ class PortfolioSearch : public Searcher {
   std::optional<Point> do_ask() override {
     const bool stalled = best() && stale_ > neighbours_;
     std::vector<size_t> order = bandit_.ranking();
-    if (!stalled || (turn_ = !turn_)) std::iter_swap(order.begin(), std::ranges::find(order, kBayesian));
+    if (!stalled || ++turn_ % 4 != 0) std::iter_swap(order.begin(), std::ranges::find(order, kBayesian));
     for (size_t arm : order) {
       auto points = members_[arm]->ask(1);
       if (points.empty()) continue;
@@ -58,7 +58,7 @@ class PortfolioSearch : public Searcher {
   std::map<Point, size_t> asked_by_;
   double lowest_ = INFINITY;
   size_t stale_ = 0, neighbours_ = 0;  ///< Answers since the best one; neighbours of that point.
-  bool turn_ = false;
+  size_t turn_ = 0;
 };
 
 }  // namespace

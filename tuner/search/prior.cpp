@@ -89,20 +89,13 @@ std::optional<std::vector<double>> encode(const Space& space, const Matches& mat
   std::vector<double> coordinates;
   for (size_t p = 0; p < space.parameters().size(); ++p) {
     auto& ours = space.parameters()[p];
-    if (ours.values.size() < 2) continue;
-    const bool one = ours.ordered || ours.values.size() == 2;
     double at = -1;
     if (auto& match = matches.parameters[p]) {
       auto& position = match->positions[theirs[match->theirs]];
       if (!position) return std::nullopt;
       at = *position;
     }
-    if (one) {
-      coordinates.push_back(at < 0 ? 0 : at / static_cast<double>(ours.values.size() - 1));
-    } else {
-      for (size_t value = 0; value < ours.values.size(); ++value)
-        coordinates.push_back(at == static_cast<double>(value) ? M_SQRT1_2 : 0);
-    }
+    ours.add_coordinates(at, coordinates);
   }
   return coordinates;
 }

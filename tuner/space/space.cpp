@@ -5,12 +5,15 @@
 #include "tuner/space/space.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
 namespace kernelift::tuner {
 namespace {
+
+bool is_power_of_two(int64_t value) { return value > 0 && std::has_single_bit(static_cast<uint64_t>(value)); }
 
 constexpr size_t kTreeNodes = 1 << 18;  ///< About 6 MB; a larger tree costs more than its exact count is worth.
 constexpr int kDescentEffort = 20000;   ///< Constraint checks before a random descent gives up.
@@ -287,17 +290,32 @@ Bindings Space::bindings(const Point& point) const {
   return bound;
 }
 
+bool Tunable::mixes_powers_of_two() const {
+  constexpr size_t kMany = 8;
+  if (values.size() <= kMany || !ordered) return false;
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] != std::to_string(values[i])) return false;
+  const auto powers = std::ranges::count_if(values, is_power_of_two);
+  return powers >= 2 && powers < std::ssize(values);
+}
+
+void Tunable::add_coordinates(double position, std::vector<double>& to) const {
+  const bool known = position >= 0;
+  if (values.size() < 2) return;
+  if (ordered || values.size() == 2) {
+    to.push_back(known ? position / static_cast<double>(values.size() - 1) : 0);
+    if (!mixes_powers_of_two()) return;
+    const auto at = static_cast<size_t>(std::max(position, 0.0));
+    to.push_back(known && static_cast<double>(at) == position && is_power_of_two(values[at]));
+  } else {
+    for (size_t value = 0; value < values.size(); ++value)
+      to.push_back(position == static_cast<double>(value) ? M_SQRT1_2 : 0);
+  }
+}
+
 std::vector<double> Space::encode(const Point& point) const {
   std::vector<double> coordinates;
-  for (size_t p = 0; p < parameters_.size(); ++p) {
-    size_t values = parameters_[p].values.size();
-    if (values < 2) continue;
-    if (parameters_[p].ordered || values == 2) {
-      coordinates.push_back(double(point[p]) / double(values - 1));
-    } else {
-      for (size_t value = 0; value < values; ++value) coordinates.push_back(point[p] == value ? M_SQRT1_2 : 0);
-    }
-  }
+  for (size_t p = 0; p < parameters_.size(); ++p) parameters_[p].add_coordinates(point[p], coordinates);
   return coordinates;
 }
 

@@ -25,6 +25,11 @@ struct Tunable {
   std::vector<std::string> labels{};  ///< Text of each value if values are not integers; else empty.
 
   std::string label(size_t index) const { return labels.empty() ? std::to_string(values[index]) : labels[index]; }
+  /// Many integers, some of them powers of two: what divides an extent or a row of memory evenly is seldom like the
+  /// values beside it.
+  bool mixes_powers_of_two() const;
+  /// Appends what Space::encode() has of this parameter at an index, which may lie between two; below 0: at none.
+  void add_coordinates(double position, std::vector<double>& to) const;
 };
 
 class Space {
@@ -48,8 +53,8 @@ class Space {
   /// The original values if valid, else the sampled valid point that differs in the fewest parameters.
   Point start(Random& random) const;
   Bindings bindings(const Point& point) const;
-  /// Coordinates for surrogate models: ordered parameters on [0, 1] by position, categories one-hot (scaled so that
-  /// two different categories are 1 apart).
+  /// Coordinates for surrogate models: ordered parameters on [0, 1] by position, and by whether the value is a power of
+  /// two where many values mix; categories one-hot (scaled so that two different categories are 1 apart).
   std::vector<double> encode(const Point& point) const;
 
  private:

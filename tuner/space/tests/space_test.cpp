@@ -1,6 +1,7 @@
 // Tests of constrained spaces: counting, ranking, sampling and neighbours.
 #include "tuner/space/space.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,6 +11,8 @@
 
 namespace kernelift::tuner {
 namespace {
+
+using ::testing::ElementsAre;
 
 Expression parse(const char* text) { return *Expression::parse(text); }
 
@@ -117,6 +120,32 @@ TEST(Space, EncodesCategoriesOneApartAndOrderedByPosition) {
   double distance = 0;
   for (size_t i = 0; i < a.size(); ++i) distance += (a[i] - b[i]) * (a[i] - b[i]);
   EXPECT_NEAR(distance, 1, 1e-12);
+}
+
+TEST(Space, EncodesWhetherOneOfManyValuesIsAPowerOfTwo) {
+  const Tunable sizes{"block", {16, 32, 48, 64, 80, 96, 112, 128, 144}};
+  Space space = *Space::create({sizes, {"tile", {1, 2, 3, 4}}}, {});
+  EXPECT_THAT(space.encode({3, 0}), ElementsAre(3.0 / 8, 1, 0));
+  EXPECT_THAT(space.encode({2, 3}), ElementsAre(2.0 / 8, 0, 1));
+  Tunable all = sizes, words = sizes;
+  all.values = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+  words.labels = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  EXPECT_FALSE(all.mixes_powers_of_two()) << "its position says all";
+  EXPECT_FALSE(words.mixes_powers_of_two());
+  words.labels = {"16", "32", "48", "64", "80", "96", "112", "128", "144"};
+  EXPECT_TRUE(words.mixes_powers_of_two());
+}
+
+TEST(Space, HasCoordinatesOfAValueBetweenTwoAndOfNone) {
+  const Tunable sizes{"block", {16, 32, 48, 64, 80, 96, 112, 128, 144}};
+  auto coordinates = [&](double position) {
+    std::vector<double> made;
+    sizes.add_coordinates(position, made);
+    return made;
+  };
+  EXPECT_THAT(coordinates(0.5), ElementsAre(0.5 / 8, 0));
+  EXPECT_THAT(coordinates(8), ElementsAre(1, 0));
+  EXPECT_THAT(coordinates(-1), ElementsAre(0, 0));
 }
 
 }  // namespace
