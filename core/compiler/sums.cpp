@@ -148,6 +148,36 @@ void open_atomic_sums(llvm::Function& function) {
   }
 }
 
+/// Whether the loop's iterations all compute the same address: from what is made outside of it, without a memory
+/// access.
+bool is_one_place(llvm::Value* address, const llvm::Loop& loop) {
+  constexpr size_t kMost = 64;
+  std::set<llvm::Value*> seen{address};
+  std::vector<llvm::Value*> open{address};
+  while (!open.empty() && seen.size() < kMost) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(open.back());
+    open.pop_back();
+    if (!instruction || !loop.contains(instruction)) continue;
+    if (!llvm::isa<llvm::GetElementPtrInst, llvm::CastInst, llvm::BinaryOperator>(instruction)) return false;
+    for (llvm::Value* operand : instruction->operands())
+      if (seen.insert(operand).second) open.push_back(operand);
+  }
+  return open.empty();
+}
+
+/// What a store in a loop adds to a sum that stays in memory (`out[row] += a[k] * b[k]`), or null.
+llvm::Instruction* added_in_place(llvm::StoreInst& store, const llvm::LoopInfo& loops) {
+  const llvm::Loop* loop = loops.getLoopFor(store.getParent());
+  auto* sum = llvm::dyn_cast<llvm::Instruction>(store.getValueOperand());
+  if (!loop || !sum || !store.isSimple() || !loop->contains(sum)) return nullptr;
+  const bool adds = std::ranges::any_of(sum->operands(), [&](llvm::Value* operand) {
+    auto* old = llvm::dyn_cast<llvm::LoadInst>(operand);
+    return old && old->isSimple() && old->getPointerOperand() == store.getPointerOperand() &&
+           passed_on(sum, old) == old;
+  });
+  return adds && is_one_place(store.getPointerOperand(), *loop) ? sum : nullptr;
+}
+
 /// Every addition to a sum, in program order.
 std::vector<llvm::Instruction*> additions(llvm::Function& function) {
   std::set<llvm::Value*> wanted;
@@ -162,6 +192,8 @@ std::vector<llvm::Instruction*> additions(llvm::Function& function) {
   for (auto& block : function)
     for (auto& instruction : block)
       if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) wanted.insert(swapped_in(*swap));
+      else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+        wanted.insert(added_in_place(*store, loops));
   std::vector<llvm::Instruction*> found;
   for (auto& block : function)
     for (auto& instruction : block) {

@@ -31,9 +31,9 @@ enum class PartialSums {
 /// which the loop uses for nothing else.
 int split_sums(llvm::Function& function, PartialSums partial_sums);
 
-/// Rounds additions to the same sums at random, and also atomic additions to memory (by atomicAdd, or by a loop around
-/// atomicCAS), in float and double. EXPECTS: SSA form. The direction depends only on the numbers and on `seed`. Returns
-/// the number of additions.
+/// Rounds additions to the same sums at random, and also additions to memory: atomic ones (by atomicAdd, or by a loop
+/// around atomicCAS), and those of a loop's iterations to one place (`out[row] += x[i]`); in float and double. EXPECTS:
+/// SSA form. The direction depends only on the numbers and on `seed`. Returns the number of additions.
 int round_sums_at_random(llvm::Function& function, uint64_t seed);
 
 /// Numbers the blocks of `module`'s kernels from the last to the first if they add floats atomically. Returns the

@@ -161,11 +161,23 @@ std::string atomic_sum(const std::string& type, const std::string& operation = "
          type + ", ptr %into\n  ret " + type + " %sum\n}\n";
 }
 
+/// A function that adds the elements of x to a place in memory, or to one that `index` makes of %i.
+std::string sum_in_place(const std::string& index = "  %q = getelementptr float, ptr %into, i64 0\n") {
+  return "define float @f(ptr %x, i64 %n) {\nentry:\n  %into = alloca float, i64 8\n  store float 0.0, ptr %into\n"
+         "  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n  %p = getelementptr float, ptr %x, "
+         "i64 %i\n  %v = load float, ptr %p\n" +
+         index +
+         "  %old = load float, ptr %q\n  %new = fadd float %old, %v\n  store float %new, ptr %q\n  %j = add i64 %i, "
+         "1\n  %c = icmp slt i64 %j, %n\n  br i1 %c, label %loop, label %end\nend:\n  %sum = load float, ptr %into\n"
+         "  ret float %sum\n}\n";
+}
+
 TEST(RandomSums, AreRightOnAverageWhereRoundingToNearestIsFarOff) {
   std::vector<float> same(100000, 0.1f);
   const double terms = double(0.1f) * double(same.size());
   for (auto& [ir, exact] :
        {std::pair{atomic_sum("float"), terms},
+        {sum_in_place(), terms},
         {loop("  %next = fadd float %v, %sum\n"), terms + 0.5},
         {loop("  %next = call float @llvm.fma.f32(float %v, float 1.0, float %sum)\n"), terms + 0.5}}) {
     double nearest = at_random(ir, 0, 0, same), mean = 0;
@@ -205,6 +217,8 @@ TEST(RandomSums, KeepExactSumsInfinitiesAndNans) {
 TEST(RandomSums, CountNoOperationThatIsNoSum) {
   at_random(loop("  %w = fadd float %v, 0.5\n  %next = fmul float %w, %sum\n"), 1, 0, std::vector<float>(10, 1.0f));
   at_random(atomic_sum("float", "fmax"), 1, 0, std::vector<float>(10, 1.0f));
+  const char* kOtherPlaces = "  %k = and i64 %i, 7\n  %q = getelementptr float, ptr %into, i64 %k\n";
+  at_random(sum_in_place(kOtherPlaces), 1, 0, std::vector<float>(10, 1.0f));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace kernelift::sandbox {
 namespace {
 
-constexpr const char* kExperiment = "rounding";  ///< Announced.
+constexpr const char *kExperiment = "rounding", *kSums = "sums";  ///< Announced.
 
 /// Decodes a finding of kl_spread.
 Spread spread_in(const judging::Finding& found) {
@@ -186,6 +186,11 @@ bool Tolerances::widen_late(MemoryEntry entry) {
     if (!ran.ok()) return false;
     widened |= *ran;
   }
+  if (!bench_.at_random.empty() && !bench_.user_tolerance()) {
+    bench_.announce(kSums);
+    if (!find_exact_sums(entry).ok()) return false;
+    widened = true;
+  }
   bench_.announce("");
   return widened;
 }
@@ -228,7 +233,6 @@ Status Tolerances::find_exact_sums(MemoryEntry entry) {
 
 Status Tolerances::add_nearer_references(const std::vector<std::string>& images) {
   bench_.at_random.clear();
-  constexpr const char* kSums = "sums";
   if (images.empty() || bench_.user_tolerance() || bench_.settings.fatal.contains(kSums)) return done();
   bench_.announce(kSums);
   for (auto& image : images) {

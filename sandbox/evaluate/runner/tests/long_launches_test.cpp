@@ -29,13 +29,14 @@ TEST(LongLaunches, OfAReplayAreNoMoreThanNeeded) {
 }
 
 /// A search of ten minutes, on a kernel that takes two seconds on each of two instances.
-Rig long_search(std::vector<std::string>& told, const std::vector<std::string>& roundings = {}) {
+Rig long_search(std::vector<std::string>& told, const std::vector<std::string>& roundings = {},
+                const std::vector<std::string>& at_random = {}) {
   RunnerSettings settings;
   settings.deadline = Deadline::clock::now() + std::chrono::minutes(10);
   settings.perturbing_limit = 0;  // Launches of the fake device take no time.
   settings.tell = [&](const std::string& text) { told.push_back(text); };
   fake::long_runs = 0, fake::launches.clear();
-  return Rig(scale(), settings, "", "takes long", {}, roundings);
+  return Rig(scale(), settings, "", "takes long", at_random, roundings);
 }
 
 TEST(LongLaunches, OfTheOriginalServeSeveralPurposes) {
@@ -102,6 +103,15 @@ TEST(LongLaunches, OfOtherRoundingsWaitUntilAResultSeemsWrong) {
   EXPECT_EQ(fake::launches[build], 2) << "once on each instance";
   EXPECT_EQ(rig.judge("wrong").outcome, Outcome::Wrong);
   EXPECT_EQ(fake::launches[build], 2);
+}
+
+TEST(LongLaunches, OfRandomlyRoundedSumsWaitUntilAResultSeemsWrong) {
+  std::vector<std::string> told;
+  Rig rig = long_search(told, {}, {"random 1", "random 2", "random 3"});
+  ASSERT_EQ(rig.trouble, "");
+  Verdict nearer = rig.judge("nearer", true);
+  EXPECT_TRUE(nearer.ok()) << nearer.text() << ": recorded and perturbed inputs have sums of their own";
+  for (auto wrong : {"between", "past", "wrong"}) EXPECT_EQ(rig.judge(wrong).outcome, Outcome::Wrong) << wrong;
 }
 
 }  // namespace
