@@ -11,11 +11,24 @@
 namespace kernelift::tuner {
 namespace {
 
-constexpr size_t kParents = 3;          ///< Sources that edits are applied to, besides the original.
+/// Sources that edits are applied to, besides the original and the best one that each rule made.
+constexpr size_t kParents = 3;
 constexpr size_t kMoreParents = 16;     ///< The same, once these have no untried ideas left.
+constexpr size_t kOfRules = 64;         ///< Best sources among which those of the rules are looked for.
 constexpr double kDepthPenalty = 0.01;  ///< Per rank of the parent among the best.
-constexpr size_t kPromotions = 4;       ///< Sums of one kernel that are promoted at once.
-constexpr double kSuits = 2;            ///< Factor of the expected gain for rules that help the kernel's bound.
+/// Shares of a parent's distance from the best, in log speed, that count against its ideas: what one of them gains has
+/// to make up for the distance first. Of a rule that was not tried nobody knows what it gains, and the original's ideas
+/// must not be lost.
+constexpr double kBehind = 0.5, kLittleBehind = 0.1;
+constexpr size_t kPromotions = 4;  ///< Sums of one kernel that are promoted at once.
+constexpr double kSuits = 2;       ///< Factor of the expected gain for rules that help the kernel's bound.
+
+/// The last rule that changed its text; empty: none did.
+std::string last_rule(const Candidate& candidate) {
+  for (auto step = candidate.steps.rbegin(); step != candidate.steps.rend(); ++step)
+    if (step->origin == Step::Origin::Rule) return step->rule;
+  return {};
+}
 
 }  // namespace
 
@@ -157,19 +170,31 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
 
 std::optional<RuleProposer::Choice> RuleProposer::choose(const History& history) {
   if (!foreign_ && history.baseline()) find_foreign(history.baseline()->candidate.source);
-  auto parents = history.best_sources(kParents);  // One of them is a model's, if one of these gains.
-  for (auto* trial : history.best_sources(kMoreParents))
-    if (std::ranges::find(parents, trial) == parents.end()) parents.push_back(trial);
-  std::erase(parents, history.baseline());
+  const RunTrial* original = history.baseline();
+  std::vector<const RunTrial*> parents;
+  auto add = [&](const RunTrial* trial) {
+    if (trial && std::ranges::find(parents, trial) == parents.end()) parents.push_back(trial);
+  };
+  std::ranges::for_each(history.best_sources(kParents), add);  // One of them is a model's, if one of these gains.
+  // A rewrite that gains, but less than others, may be what lets another rule apply.
+  std::set<std::string> rules;
+  for (auto* trial : history.best_sources(kOfRules))
+    if (auto rule = last_rule(trial->candidate); trial->verdict.gains() && !rule.empty() && rules.insert(rule).second)
+      add(trial);
   // The original always takes part, so that its own ideas are not lost behind those of its descendants.
-  if (history.baseline())
-    parents.insert(parents.begin() + static_cast<std::ptrdiff_t>(std::min(kParents, parents.size())),
-                   history.baseline());
+  std::erase(parents, original), add(original);
+  const size_t always = parents.size();
+  std::ranges::for_each(history.best_sources(kMoreParents), add);
+  double fastest = 0;
+  for (auto* parent : parents) fastest = std::max(fastest, parent->verdict.speedup());
   std::optional<Choice> most;
-  for (size_t rank = 0; rank < parents.size() && (rank <= kParents || !most); ++rank) {
+  for (size_t rank = 0; rank < parents.size() && (rank < always || !most); ++rank) {
     auto& ideas = ideas_of(*parents[rank]);
+    const double behind = std::log(fastest / std::max(parents[rank]->verdict.speedup(), 1e-9));
+    const double depth = kDepthPenalty * static_cast<double>(std::min(rank, kParents));
     for (auto idea = ideas.begin(); idea != ideas.end(); ++idea) {
-      const double value = promise(idea->rule) - kDepthPenalty * static_cast<double>(rank);
+      const bool known = records_.contains(idea->rule) && parents[rank] != original;
+      const double value = promise(idea->rule) - (known ? kBehind : kLittleBehind) * behind - depth;
       if (!most || value > most->promise) most = {parents[rank], &ideas, idea, value};
     }
   }

@@ -9,9 +9,11 @@
 namespace kernelift::tuner {
 namespace {
 
-/// Number of best source texts that are tuned in turn. The original is always tuned, too: a rewrite may gain little and
-/// leave nothing to gain by parameters.
+/// Number of best source texts that are tuned in turn. The original is tuned, too: a rewrite may gain little and leave
+/// nothing to gain by parameters.
 constexpr size_t kSources = 2;
+/// What is so many times slower than the best with its best parameters yet is not tuned on: they hardly make up for it.
+constexpr double kFarBehind = 3;
 /// Settings of a template that are tried whether or not it is among the best: its first setting says little.
 constexpr size_t kTemplateTrials = 64;
 
@@ -26,6 +28,13 @@ bool changes_results(const Verdict& verdict) {
   return verdict.outcome == Outcome::Wrong || verdict.outcome == Outcome::WroteOutside ||
          verdict.outcome == Outcome::CompileFailed || verdict.outcome == Outcome::Crashed ||
          (verdict.outcome == Outcome::LaunchFailed && verdict.stage == Stage::Load);
+}
+
+/// A winner of this tier has another text than the source that it was tuned from, in whose space tuning goes on.
+const RunTrial* origin_of(const RunTrial* trial, const History& history) {
+  while (trial->candidate.tier == "params" && !trial->parents.empty() && history.find(trial->parents[0]))
+    trial = history.find(trial->parents[0]);
+  return trial;
 }
 
 }  // namespace
@@ -128,12 +137,24 @@ void ParameterProposer::begin_with(EarlierRun run, const std::vector<Bindings>& 
     if (base->searcher) begin(*base);
 }
 
+double ParameterProposer::best_with(const RunTrial& trial) const {
+  double most = trial.verdict.speedup();
+  auto base = bases_.find(trial.candidate.source);
+  if (base != bases_.end()) most = std::max(most, base->second->best);
+  return most;
+}
+
 std::vector<const RunTrial*> ParameterProposer::sources(const History& history) {
   std::vector<const RunTrial*> chosen = history.best_sources(kSources);
   auto add = [&](const RunTrial* trial) {
     if (trial && std::ranges::find(chosen, trial) == chosen.end()) chosen.push_back(trial);
   };
   add(history.baseline());
+  if (const RunTrial* best = history.best())
+    std::erase_if(chosen, [&](auto* trial) {
+      const double fastest = std::max(trial->verdict.speedup(), best_with(*origin_of(trial, history)));
+      return kFarBehind * fastest < best->verdict.speedup();
+    });
   for (int64_t id : templates_) {
     const RunTrial* trial = history.find(id);
     auto base = trial ? bases_.find(trial->candidate.source) : bases_.end();
@@ -147,14 +168,11 @@ std::vector<const RunTrial*> ParameterProposer::sources(const History& history) 
 
 std::vector<Proposal> ParameterProposer::propose(const History& history, size_t count) {
   std::vector<Proposal> proposals;
-  for (auto* trial : sources(history)) {
+  std::vector<Base*> bases;
+  for (auto* trial : sources(history)) bases.push_back(base_for(*origin_of(trial, history), history));
+  if (std::ranges::find(bases, probing_) == bases.end()) probing_ = nullptr;  // It has fallen behind.
+  for (Base* base : bases) {
     if (proposals.size() >= count) break;
-    // A winner of this tier has another text than the source that it was tuned from; tuning continues in that one's
-    // space.
-    const RunTrial* origin = trial;
-    while (origin->candidate.tier == "params" && !origin->parents.empty() && history.find(origin->parents[0]))
-      origin = history.find(origin->parents[0]);
-    Base* base = base_for(*origin, history);
     if (base->space->space().parameters().empty()) continue;
     std::vector<Point> points;
     if (!base->searcher) {
@@ -201,6 +219,7 @@ void ParameterProposer::learn(const RunTrial& trial) {
   for (auto& [source, base] : bases_) {
     auto asked = base->asked.find(key);
     if (asked == base->asked.end()) continue;
+    if (trial.verdict.ok()) base->best = std::max(base->best, trial.verdict.speedup());
     if (base->searcher) {
       base->searcher->tell(observe(asked->second, trial.verdict));
     } else if (base->probed.emplace(asked->second, trial.verdict).second && --base->unanswered == 0 &&

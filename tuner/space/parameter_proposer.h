@@ -43,11 +43,14 @@ class ParameterProposer : public Proposer {
     std::map<Point, Verdict> probed;
     std::map<Hash, Point> asked;  ///< By candidate key.
     size_t proposed = 0;
+    double best = 0;            ///< Highest speedup of those.
     std::set<Point> by_others;  ///< That were proposed to begin with.
   };
 
   /// The sources that are tuned now, in turn.
   std::vector<const RunTrial*> sources(const History& history);
+  /// The speedup of the trial's source with the best parameters that are known for it.
+  double best_with(const RunTrial& trial) const;
   Base* base_for(const RunTrial& trial, const History& history);
   bool moves_dead_parameter(const Base& base, const Point& point) const;
   void start_searcher(Base& base);

@@ -134,6 +134,42 @@ TEST(RuleProposer, RepeatsItsOwnStepsOneAfterTheOther) {
   EXPECT_FALSE(rules.repeat(original, unknown));
 }
 
+TEST(RuleProposer, GoesOnWithWhatEachRuleGainedThoughAnotherOnesFormsLead) {
+  // A tile can be made of a thread for each element, and of no form in which blocks share the loop.
+  const std::string serial_columns =
+      "__global__ void k(const float *a, const float *b, float *c, int m, int n, int l) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < m) {\n    for (int j = 0; j < n; j++) {\n"
+      "      float sum = 0;\n      for (int k = 0; k < l; k++) {\n        sum += a[k * m + i] * b[k * n + j];\n      "
+      "}\n"
+      "      c[i * n + j] = sum;\n    }\n  }\n}\n";
+  History history;
+  Candidate original;
+  original.source = serial_columns, original.tier = "baseline";
+  history.add({1, original, fake_ok(1), {}, {}, 0});
+  RuleProposer proposer(facts(), arguments());
+  int64_t id = 2;
+  auto learn = [&](const Proposal& proposal, double speed) {
+    proposer.learn(history.add({id++, proposal.candidate, fake_ok(speed), {}, proposal.parents, 0}));
+  };
+  auto last_rule = [](const Proposal& proposal) { return proposal.candidate.steps.back().rule; };
+  std::optional<Proposal> threads;
+  for (auto& proposal : proposer.propose(history, 12)) {
+    if (last_rule(proposal) == "loop_to_threads") threads = proposal;
+    else learn(proposal, last_rule(proposal) == "loop_to_grid" ? 300 : 1);
+  }
+  ASSERT_TRUE(threads);
+  // Its verdict comes when three other texts are faster.
+  for (int i = 0; i < 6; ++i) learn(proposer.propose(history, 1).at(0), 300 + i);
+  learn(*threads, 15);
+  std::vector<std::string> next;
+  for (int i = 0; i < 6; ++i) {
+    const Proposal proposal = proposer.propose(history, 1).at(0);
+    next.push_back(last_rule(proposal));
+    learn(proposal, 250);
+  }
+  EXPECT_THAT(next, testing::Contains("shared_tiling"));
+}
+
 TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
   History history;
   Candidate original;
