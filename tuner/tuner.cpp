@@ -130,7 +130,7 @@ class Tuning {
   Status rehearse();
   Status confirm_finalists();
   Status confirm(const RunTrial& trial, std::optional<Clock::time_point> deadline);
-  void tell_lateness(int64_t trial, std::optional<Clock::time_point> deadline);
+  void tell_lateness(int64_t trial, std::optional<Clock::time_point> deadline, bool judged);
   void report_progress(bool improved, std::string message = {});
   TuneReport report() const;
 
@@ -331,7 +331,7 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
   report_progress(false, "confirming #" + std::to_string(trial.id) + " in a fresh process");
   std::optional<Evaluation> evaluation =
       deadline ? evaluator_.confirm_by(trial.candidate, *deadline) : std::optional(evaluator_.confirm(trial.candidate));
-  tell_lateness(trial.id, deadline);
+  tell_lateness(trial.id, deadline, evaluation.has_value());
   if (interrupted() || !evaluation) return done();
   if (auto* none = std::get_if<NotJudged>(&*evaluation)) {
     trouble_ = none->why;
@@ -347,13 +347,13 @@ Status Tuning::confirm(const RunTrial& trial, std::optional<Clock::time_point> d
   return done();
 }
 
-void Tuning::tell_lateness(int64_t trial, std::optional<Clock::time_point> deadline) {
+void Tuning::tell_lateness(int64_t trial, std::optional<Clock::time_point> deadline, bool judged) {
   constexpr double kNoticed = 1;
   const double late = deadline ? std::chrono::duration<double>(now() - *deadline).count() : 0;
-  const std::string why = late > kNoticed ? evaluator_.why_late() : "";
+  const std::string why = late > kNoticed || !judged ? evaluator_.why_late() : "";
   if (why.empty()) return;
-  char text[64];
-  (void)std::snprintf(text, sizeof text, " took %.1f s longer than there was time: ", late);
+  char text[64] = " was given up, since the time for it was over: ";
+  if (judged) (void)std::snprintf(text, sizeof text, " took %.1f s longer than there was time: ", late);
   report_progress(false, "confirming #" + std::to_string(trial) + text + why);
 }
 

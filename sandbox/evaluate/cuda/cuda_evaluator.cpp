@@ -193,7 +193,8 @@ Status CudaEvaluator::start_process(Gpu& gpu, std::unique_ptr<RunnerProcess> ope
   KERNELIFT_ASSIGN(gpu.process, RunnerProcess::start(*runners_, gpu.ordinal, original_, options_.cold, gpu.fatal,
                                                      gpu.report, std::move(with)));
   calibration_seconds_ = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
-  expected_seconds_ = gpu.report.confirmation_seconds, perturbing_seconds_ = gpu.report.perturbing_seconds;
+  expected_seconds_ = gpu.report.confirmation_seconds, own_seconds_ = gpu.report.own_seconds;
+  perturbing_seconds_ = gpu.report.perturbing_seconds;
   return done();
 }
 

@@ -178,8 +178,8 @@ class CudaEvaluator : public Evaluator {
   std::unique_ptr<ForkServer> runners_;
   /// Of the last calibration and confirmation; expected of one that has not been made; of its first; of a process that
   /// opens the GPU.
-  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, perturbing_seconds_ = 0,
-                      opening_seconds_ = 0;
+  std::atomic<double> calibration_seconds_ = 0, confirm_seconds_ = 0, expected_seconds_ = 0, own_seconds_ = 0,
+                      perturbing_seconds_ = 0, opening_seconds_ = 0;
   std::vector<std::unique_ptr<Gpu>> gpus_;
 
   mutable std::mutex mutex_;  ///< Guards what follows.

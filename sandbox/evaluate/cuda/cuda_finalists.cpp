@@ -164,7 +164,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_by(const Candidate& candidate,
 ConfirmCost CudaEvaluator::confirm_cost() const {
   // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
   // compiler.
-  constexpr double kGuessSeconds = 4, kVerdicts = 2;
+  constexpr double kGuessSeconds = 4, kVerdicts = 2, kMostlyLaunches = 10;
   // For a finalist that is held to the error bounds of the original's sums: those of perturbed inputs, and about as
   // long for other sizes.
   constexpr double kOfSizes = 1;
@@ -173,8 +173,11 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
       std::ceil(static_cast<double>(perturbed) / static_cast<double>(processor_check_->answers_at_once()));
   ConfirmCost cost;
   if (!gpus_[0]->fresh) cost.once = calibration_seconds_ + (gpus_[0]->has_spare ? 0 : opening_seconds_.load());
-  cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, kVerdicts * expected_seconds_);
-  cost.guessed = confirm_seconds_ <= 0;
+  const double launches = kVerdicts * expected_seconds_;
+  cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, launches);
+  if (confirm_seconds_ <= 0 && launches > kGuessSeconds) cost.own = kVerdicts * own_seconds_;
+  // Of launches that take much longer than all else it is known how long they take.
+  cost.guessed = confirm_seconds_ <= 0 && launches < kMostlyLaunches;
   cost.first =
       confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + (rounds + kOfSizes) * processor_check_->bounds_seconds();
   return cost;
