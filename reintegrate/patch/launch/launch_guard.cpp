@@ -74,6 +74,11 @@ std::set<std::string> integer_parameters(const Mep& mep) {
   return names;
 }
 
+bool is_about_blocks(const Premise& premise) {
+  return premise.kind == Premise::Kind::Holds &&
+         std::ranges::any_of(premise.condition.variables(), [](auto& name) { return name.starts_with("blockDim."); });
+}
+
 /// Of a condition on blocks: every launch that is known has constant ones for which it holds.
 bool holds_everywhere(const Premise& premise, const Mep& mep) {
   const auto sites = mep.all_launches();
@@ -106,14 +111,17 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
   for (auto& [argument, bytes] : aligned) premises.push_back(Premise::aligned(argument, bytes));
   LaunchGuard guard(std::move(premises));
   using Known = OtherSizes::Known;
-  if (auto& sizes = figures.other_sizes;
-      sizes && (sizes->known == Known::Proven || sizes->known == Known::UnderPremise))
-    return guard;
+  auto& sizes = figures.other_sizes;
+  const bool settled = sizes && (sizes->known == Known::Proven || sizes->known == Known::UnderPremise);
+  // All sizes are compared with the blocks of the launches that are known, or with the recorded ones where none is.
+  const bool any_block = mep.all_launches().empty();
   const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)
-    for (auto& premise : step.premises)
+    for (auto& premise : step.premises) {
+      if (settled && !(any_block && is_about_blocks(premise))) continue;
       if (premise.kind == Premise::Kind::Holds && premise.askable(numbers) && !holds_everywhere(premise, mep))
         guard = guard.with(premise);
+    }
   return guard;
 }
 
