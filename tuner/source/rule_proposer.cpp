@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "tuner/source/rules/for_loops.h"
 
@@ -178,13 +179,14 @@ std::optional<RuleProposer::Choice> RuleProposer::choose(const History& history)
   std::ranges::for_each(history.best_sources(kParents), add);  // One of them is a model's, if one of these gains.
   // A rewrite that gains, but less than others, may be what lets another rule apply.
   std::set<std::string> rules;
-  for (auto* trial : history.best_sources(kOfRules))
+  const auto many = history.best_sources(kOfRules);
+  for (auto* trial : many)
     if (auto rule = last_rule(trial->candidate); trial->verdict.gains() && !rule.empty() && rules.insert(rule).second)
       add(trial);
   // The original always takes part, so that its own ideas are not lost behind those of its descendants.
   std::erase(parents, original), add(original);
   const size_t always = parents.size();
-  std::ranges::for_each(history.best_sources(kMoreParents), add);
+  std::ranges::for_each(many | std::views::take(kMoreParents), add);
   double fastest = 0;
   for (auto* parent : parents) fastest = std::max(fastest, parent->verdict.speedup());
   std::optional<Choice> most;

@@ -137,11 +137,11 @@ void ParameterProposer::begin_with(EarlierRun run, const std::vector<Bindings>& 
     if (base->searcher) begin(*base);
 }
 
-double ParameterProposer::best_with(const RunTrial& trial) const {
-  double most = trial.verdict.speedup();
-  auto base = bases_.find(trial.candidate.source);
-  if (base != bases_.end()) most = std::max(most, base->second->best);
-  return most;
+double ParameterProposer::best_beside(const RunTrial& trial, const History& history) const {
+  const RunTrial* origin = origin_of(&trial, history);
+  const double most = std::max(trial.verdict.speedup(), origin->verdict.speedup());
+  auto base = bases_.find(origin->candidate.source);
+  return base == bases_.end() ? most : std::max(most, base->second->best);
 }
 
 std::vector<const RunTrial*> ParameterProposer::sources(const History& history) {
@@ -151,10 +151,8 @@ std::vector<const RunTrial*> ParameterProposer::sources(const History& history) 
   };
   add(history.baseline());
   if (const RunTrial* best = history.best())
-    std::erase_if(chosen, [&](auto* trial) {
-      const double fastest = std::max(trial->verdict.speedup(), best_with(*origin_of(trial, history)));
-      return kFarBehind * fastest < best->verdict.speedup();
-    });
+    std::erase_if(chosen,
+                  [&](auto* trial) { return kFarBehind * best_beside(*trial, history) < best->verdict.speedup(); });
   for (int64_t id : templates_) {
     const RunTrial* trial = history.find(id);
     auto base = trial ? bases_.find(trial->candidate.source) : bases_.end();

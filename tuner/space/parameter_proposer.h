@@ -49,8 +49,8 @@ class ParameterProposer : public Proposer {
 
   /// The sources that are tuned now, in turn.
   std::vector<const RunTrial*> sources(const History& history);
-  /// The speedup of the trial's source with the best parameters that are known for it.
-  double best_with(const RunTrial& trial) const;
+  /// The highest speedup that is known of the trial and of those that were tuned in the same space.
+  double best_beside(const RunTrial& trial, const History& history) const;
   Base* base_for(const RunTrial& trial, const History& history);
   bool moves_dead_parameter(const Base& base, const Point& point) const;
   void start_searcher(Base& base);

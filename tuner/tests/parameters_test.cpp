@@ -24,6 +24,13 @@ class OneRewrite : public Proposer {
   bool done_ = false;
 };
 
+std::vector<std::unique_ptr<Proposer>> a_rewrite_and_parameters(const Mep& mep) {
+  std::vector<std::unique_ptr<Proposer>> both;
+  both.push_back(std::make_unique<OneRewrite>());
+  both.push_back(std::make_unique<ParameterProposer>(mep, "portfolio", 1));
+  return both;
+}
+
 class BrokenKnobTest : public TunerTest, public testing::WithParamInterface<std::pair<Outcome, Stage>> {};
 
 TEST_P(BrokenKnobTest, IsFrozenForEverySource) {
@@ -35,10 +42,7 @@ TEST_P(BrokenKnobTest, IsFrozenForEverySource) {
     if (unroll != candidate.values.end() && unroll->second != 1) return failure;
     return candidate.source.find("rewritten") != std::string::npos ? fake_ok(1.1) : landscape(candidate);
   });
-  std::vector<std::unique_ptr<Proposer>> both;
-  both.push_back(std::make_unique<OneRewrite>());
-  both.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
-  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(both), options_);
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, a_rewrite_and_parameters(mep_.mep), options_);
   EXPECT_EQ(report->outcomes[name(failure.outcome)], 1u) << "tried once for all sources";
   EXPECT_EQ(report->best->candidate.values.at("B"), 256);
 }
@@ -54,11 +58,8 @@ TEST_F(TunerTest, KeepsTuningTheOriginalIfARewriteGainsLittle) {
   FakeEvaluator evaluator([](const Candidate& candidate) {
     return candidate.source.find("rewritten") != std::string::npos ? fake_ok(1.1) : landscape(candidate);
   });
-  std::vector<std::unique_ptr<Proposer>> both;
-  both.push_back(std::make_unique<OneRewrite>());
-  both.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
   options_.evaluations = 24;
-  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(both), options_);
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, a_rewrite_and_parameters(mep_.mep), options_);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GT(report->best->figures().speedup(), 1.25);
 }
@@ -71,11 +72,8 @@ TEST_F(TunerTest, LeavesTheParametersOfWhatIsFarBehind) {
     ++(rewritten ? of_rewrite : of_original);
     return rewritten ? fake_ok(10 * landscape(candidate).speedup()) : landscape(candidate);
   });
-  std::vector<std::unique_ptr<Proposer>> both;
-  both.push_back(std::make_unique<OneRewrite>());
-  both.push_back(std::make_unique<ParameterProposer>(mep_.mep, "portfolio", 1));
   options_.evaluations = 24;
-  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, std::move(both), options_);
+  auto report = tune(mep_.mep, mep_.folder.path(), evaluator, run, a_rewrite_and_parameters(mep_.mep), options_);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GT(report->best->figures().speedup(), 12);
   EXPECT_LT(4 * of_original, of_rewrite) << of_original << " and " << of_rewrite;

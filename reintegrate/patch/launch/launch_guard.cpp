@@ -74,9 +74,8 @@ std::set<std::string> integer_parameters(const Mep& mep) {
   return names;
 }
 
-bool is_about_blocks(const Premise& premise) {
-  return premise.kind == Premise::Kind::Holds &&
-         std::ranges::any_of(premise.condition.variables(), [](auto& name) { return name.starts_with("blockDim."); });
+bool names_a_block(const Expression& condition) {
+  return std::ranges::any_of(condition.variables(), [](auto& name) { return name.starts_with("blockDim."); });
 }
 
 /// Of a condition on blocks: every launch that is known has constant ones for which it holds.
@@ -97,7 +96,8 @@ bool holds_everywhere(const Premise& premise, const Mep& mep) {
 
 LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const Mep& mep) {
   std::vector<Premise> premises;
-  if (auto& sizes = figures.other_sizes; sizes && sizes->premise) premises.push_back(Premise::holds(*sizes->premise));
+  auto& sizes = figures.other_sizes;
+  if (sizes && sizes->premise) premises.push_back(Premise::holds(*sizes->premise));
   std::map<std::string, uint64_t> aligned;
   auto take = [&](const std::vector<Premise>& from) {
     for (auto& premise : from)
@@ -106,22 +106,19 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
         bytes = std::max(bytes, premise.bytes);
       }
   };
-  if (figures.other_sizes) take(figures.other_sizes->assumptions);
+  if (sizes) take(sizes->assumptions);
   for (auto& step : candidate.steps) take(step.premises);
   for (auto& [argument, bytes] : aligned) premises.push_back(Premise::aligned(argument, bytes));
   LaunchGuard guard(std::move(premises));
   using Known = OtherSizes::Known;
-  auto& sizes = figures.other_sizes;
   const bool settled = sizes && (sizes->known == Known::Proven || sizes->known == Known::UnderPremise);
   // All sizes are compared with the blocks of the launches that are known, or with the recorded ones where none is.
   const bool any_block = mep.all_launches().empty();
   const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)
-    for (auto& premise : step.premises) {
-      if (settled && !(any_block && is_about_blocks(premise))) continue;
+    for (auto& premise : step.premises)
       if (premise.kind == Premise::Kind::Holds && premise.askable(numbers) && !holds_everywhere(premise, mep))
-        guard = guard.with(premise);
-    }
+        if (!settled || (any_block && names_a_block(premise.condition))) guard = guard.with(premise);
   return guard;
 }
 

@@ -173,13 +173,16 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
       std::ceil(static_cast<double>(perturbed) / static_cast<double>(processor_check_->answers_at_once()));
   ConfirmCost cost;
   if (!gpus_[0]->fresh) cost.once = calibration_seconds_ + (gpus_[0]->has_spare ? 0 : opening_seconds_.load());
+  if (const double known = confirm_seconds_; known > 0) {
+    cost.each = known;
+    return cost;
+  }
   const double launches = kVerdicts * expected_seconds_;
-  cost.each = confirm_seconds_ > 0 ? confirm_seconds_.load() : std::max(kGuessSeconds, launches);
-  if (confirm_seconds_ <= 0 && launches > kGuessSeconds) cost.own = kVerdicts * own_seconds_;
+  cost.each = std::max(kGuessSeconds, launches);
+  if (launches > kGuessSeconds) cost.own = kVerdicts * own_seconds_;
   // Of launches that take much longer than all else it is known how long they take.
-  cost.guessed = confirm_seconds_ <= 0 && launches < kMostlyLaunches;
-  cost.first =
-      confirm_seconds_ > 0 ? 0 : perturbing_seconds_.load() + (rounds + kOfSizes) * processor_check_->bounds_seconds();
+  cost.guessed = launches < kMostlyLaunches;
+  cost.first = perturbing_seconds_.load() + (rounds + kOfSizes) * processor_check_->bounds_seconds();
   return cost;
 }
 

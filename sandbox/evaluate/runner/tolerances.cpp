@@ -186,7 +186,7 @@ bool Tolerances::widen_late(MemoryEntry entry) {
     if (!ran.ok()) return false;
     widened |= *ran;
   }
-  if (!bench_.at_random.empty() && !bench_.user_tolerance()) {
+  if (!bench_.at_random.empty()) {
     bench_.announce(kSums);
     if (!find_exact_sums(entry).ok()) return false;
     widened = true;

@@ -103,7 +103,7 @@ TEST(Simulation, InheritingOneOtherGpuIsAheadOnPublishedTrials) {
        other = read_trials(folder / "convolution_milo_A4000.json.gz");
   ASSERT_TRUE(trials.ok() && other.ok());
   std::vector<std::string> notes;
-  // After 100 evaluations one run in five has not found the other GPU's best hill, and leaves others the wrong one.
+  // This run has not found its own GPU's best hill after 100 evaluations, and would leave others the wrong one.
   auto prior =
       std::make_shared<const Prior>(Prior::of(trials->space, {*earlier_run(*other, "A4000", "portfolio", 200)}, notes));
   EXPECT_GE(simulate(*trials, "portfolio", 25, 3, 1, {prior, {}})->mean(25), 0.95);

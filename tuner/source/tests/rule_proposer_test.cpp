@@ -14,11 +14,17 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string first_rule(const std::string& text, Bound bound) {
+/// With the text as the original.
+History history_of(const std::string& text) {
   History history;
   Candidate original;
   original.source = text, original.tier = "baseline";
   history.add({1, original, fake_ok(1), {}, {}, 0});
+  return history;
+}
+
+std::string first_rule(const std::string& text, Bound bound) {
+  History history = history_of(text);
   RuleContext known = facts();
   known.bound = bound;
   return RuleProposer(known, arguments()).propose(history, 1).at(0).candidate.proposer;
@@ -33,10 +39,7 @@ TEST(RuleProposer, BeginsWithRulesThatHelpTheKernelsBound) {
 }
 
 TEST(RuleProposer, LeavesOutTheRulesThatItIsTold) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
   auto rules_of = [&](std::vector<std::string> without) {
     std::set<std::string> rules;
     for (auto& proposal : RuleProposer(facts(), arguments(), std::move(without)).propose(history, 100))
@@ -70,10 +73,7 @@ TEST(RuleProposer, ChangesWhatTheKernelUsesAndNothingElseOfAWholeUnit) {
       loop +
       "  };\n"  // 12 to 15
       "  (void)first, (void)second;\n}\n";
-  History history;
-  Candidate original;
-  original.source = unit, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(unit);
   RuleContext known = facts();
   known.own_lines = {0, 1, 2, 12, 13, 14, 15};
   const size_t other = unit.find("__global__ void other");
@@ -89,10 +89,7 @@ TEST(RuleProposer, ChangesWhatTheKernelUsesAndNothingElseOfAWholeUnit) {
 }
 
 TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
   RuleProposer proposer(facts(), arguments());
   for (int64_t id = 2; id < 60; ++id) {
     auto proposals = proposer.propose(history, 1);
@@ -110,10 +107,8 @@ TEST(RuleProposer, StacksEditsOnTheFastestCandidates) {
 }
 
 TEST(RuleProposer, RepeatsItsOwnStepsOneAfterTheOther) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
+  const Candidate original = history.baseline()->candidate;
   RuleProposer rules(facts(), arguments());
   int64_t id = 1;
   for (int round = 0; round < 3; ++round)
@@ -139,13 +134,9 @@ TEST(RuleProposer, GoesOnWithWhatEachRuleGainedThoughAnotherOnesFormsLead) {
   const std::string serial_columns =
       "__global__ void k(const float *a, const float *b, float *c, int m, int n, int l) {\n"
       "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < m) {\n    for (int j = 0; j < n; j++) {\n"
-      "      float sum = 0;\n      for (int k = 0; k < l; k++) {\n        sum += a[k * m + i] * b[k * n + j];\n      "
-      "}\n"
-      "      c[i * n + j] = sum;\n    }\n  }\n}\n";
-  History history;
-  Candidate original;
-  original.source = serial_columns, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+      "      float sum = 0;\n      for (int k = 0; k < l; k++) {\n"
+      "        sum += a[k * m + i] * b[k * n + j];\n      }\n      c[i * n + j] = sum;\n    }\n  }\n}\n";
+  History history = history_of(serial_columns);
   RuleProposer proposer(facts(), arguments());
   int64_t id = 2;
   auto learn = [&](const Proposal& proposal, double speed) {
@@ -171,10 +162,7 @@ TEST(RuleProposer, GoesOnWithWhatEachRuleGainedThoughAnotherOnesFormsLead) {
 }
 
 TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
   RuleProposer proposer(facts(), arguments());
   std::vector<std::string> texts;
   // Speed grows with the text's length, so that the fastest candidates are always many edits from the original.
@@ -203,10 +191,8 @@ TEST(RuleProposer, PromotesSumsInMemoryForRulesThatNeedThemInRegisters) {
   RuleContext known = facts();
   known.kernel = "rows";
   ASSERT_TRUE(opportunities(kWarpReduction, *source, known).empty());
-  History history;
-  Candidate original;
-  original.source = two_sums, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(two_sums);
+  const Candidate original = history.baseline()->candidate;
   const auto proposals = RuleProposer(known, arguments()).propose(history, 200);
   const auto warp = std::ranges::find_if(
       proposals, [](auto& proposal) { return proposal.candidate.proposer == "rules/warp_reduction"; });
@@ -254,10 +240,8 @@ TEST(RuleProposer, GivesALaunchItsSizesOverThoseThatItHad) {
 }
 
 TEST(RuleProposer, AsksRulesAgainOnceTheFastestCandidateWithATextHasOtherBlocks) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
+  const Candidate original = history.baseline()->candidate;
   RuleProposer proposer(facts(1, 1024), arguments(), {"restrict_pointers", "scalar_promotion", "unroll"});
   auto offered = [&] {
     std::multiset<std::string> rules;
@@ -281,10 +265,7 @@ TEST(RuleProposer, AsksRulesAgainOnceTheFastestCandidateWithATextHasOtherBlocks)
 }
 
 TEST(RuleProposer, OffersFormsThatKeepTheGridOnceASmallerOneWasWrong) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
   RuleProposer proposer(facts(), arguments());
   bool refuted = false, kept = false;
   for (int64_t id = 2; id < 200 && !kept; ++id) {
@@ -303,10 +284,8 @@ TEST(RuleProposer, OffersFormsThatKeepTheGridOnceASmallerOneWasWrong) {
 }
 
 TEST(RuleProposer, TakesTheLaunchOfTheFastestCandidateWithTheSameText) {
-  History history;
-  Candidate original;
-  original.source = kProduct, original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of(kProduct);
+  const Candidate original = history.baseline()->candidate;
   RuleProposer proposer(facts(4000), arguments());
   EXPECT_EQ(proposer.propose(history, 1).at(0).parents.at(0), 1);
   Candidate wider = original;
@@ -405,14 +384,10 @@ TEST(ForLoops, AreNoneWhoseCounterIsUsedOrChangedElsewhere) {
 }
 
 TEST(RuleProposer, TakesWhileLoopsAsForLoops) {
-  History history;
-  Candidate original;
-  original.source =
+  History history = history_of(
       "__global__ void k(float* y, const float* x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
       "  for (int t = 0; t < n; ++t) y[i] += x[t];\n  float s = 0;\n  int j = 0;\n  while (j < n) {\n    s += x[j];\n"
-      "    ++j;\n  }\n  y[i] = s;\n}\n";
-  original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+      "    ++j;\n  }\n  y[i] = s;\n}\n");
   std::set<std::string> places;
   for (auto& one : RuleProposer(facts(), arguments()).propose(history, 200))
     if (one.candidate.proposer == "rules/unroll") {
@@ -424,13 +399,9 @@ TEST(RuleProposer, TakesWhileLoopsAsForLoops) {
 }
 
 TEST(RuleProposer, SplitsLinesForRulesThatNeedWholeLines) {
-  History history;
-  Candidate original;
-  original.source =
+  History history = history_of(
       "__global__ void k(float* y, const float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) "
-      "y[i] = x[i]; }\n";
-  original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+      "y[i] = x[i]; }\n");
   std::map<std::string, std::string> made;
   for (auto& one : RuleProposer(facts(), arguments()).propose(history, 100))
     made.emplace(one.candidate.proposer, one.candidate.source);
@@ -440,10 +411,7 @@ TEST(RuleProposer, SplitsLinesForRulesThatNeedWholeLines) {
 }
 
 TEST(RuleProposer, ReportsTextThatDoesNotParse) {
-  History history;
-  Candidate original;
-  original.source = "__global__ void k( {", original.tier = "baseline";
-  history.add({1, original, fake_ok(1), {}, {}, 0});
+  History history = history_of("__global__ void k( {");
   RuleProposer proposer(facts(), arguments());
   EXPECT_TRUE(proposer.propose(history, 1).empty());
   EXPECT_THAT(proposer.take_notes().at(0), HasSubstr("does not parse: line 1"));

@@ -51,7 +51,7 @@ constexpr double kGlanceSeconds = 2e-3;
 constexpr int kWarmUp = 4, kWarmUpOfLonger = 1;
 
 /// Most pairs of a screening on a GPU: where they leave open which of two is faster, it is by a hundredth or two, and
-/// the confirmation asks that of both. Twice as many for each such candidate took a third of a search's launches.
+/// the confirmation asks that of both. Twice as many for each such candidate took a third of a GPU's time.
 constexpr int kMostPairsOfGpu = 26;
 /// Two pairs end a race where the candidate is further behind than that by chance: by so many spreads of the original's
 /// duration. Launches find inputs of their own, which may take them longer than the recorded ones: not below the least.
