@@ -141,8 +141,9 @@ Result<std::vector<reintegrate::OtherKernel>> OtherKernelJudge::judge(const Scan
     other.wrong = fails(verdict);
     if (!verdict.ok()) other.why = verdict.text();
     // Its launches get no guard.
-    if (verdict.ok() && verdict.other_sizes && verdict.other_sizes->known == OtherSizes::Known::UnderPremise)
-      other.wrong = true, other.why = "at sizes that were not recorded it is " + verdict.other_sizes->text();
+    auto& sizes = verdict.other_sizes;
+    if (verdict.ok() && sizes && sizes->known == OtherSizes::Known::UnderPremise && sizes->wrong_elsewhere)
+      other.wrong = true, other.why = "at sizes that were not recorded it is " + sizes->text();
   }
   return all;
 }

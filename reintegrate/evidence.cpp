@@ -15,7 +15,8 @@ std::string proof_note(const OtherSizes& sizes, bool guarded) {
     case OtherSizes::Known::UnderPremise:
       return "It is right where " + sizes.premise->text() +
              (guarded ? ", which the launch asks; elsewhere the original launch runs."
-                      : ", and nothing asks that (--no-guards); elsewhere it is wrong: " + sizes.why + ".") +
+                      : std::string(", and nothing asks that (--no-guards); elsewhere ") +
+                            (sizes.wrong_elsewhere ? "it is wrong: " : "nothing is known: ") + sizes.why + ".") +
              (granted.empty() ? "" : " Proven" + granted + ".");
     default:
       return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + "." +

@@ -47,7 +47,8 @@ std::string to_text(const Assumption& assumption, const Names& names);
 struct Answer {
   enum class Kind {
     Proven,        ///< For all sizes.
-    UnderPremise,  ///< For all sizes for which `premise` holds; for the others `why` gives an example.
+    UnderPremise,  ///< For all sizes for which `premise` holds; `why` is an example of the others, or says why they
+                   ///< are not known.
     Refuted,       ///< For no size, or for some that no premise describes: `why`.
     NotKnown,      ///< `why` names what made it so.
   };
@@ -58,7 +59,8 @@ struct Answer {
   Bindings example;                   ///< Values of the parameters for which it is wrong.
   /// What a proof takes for granted, besides that no index of 32 bits or more overflows; empty where nothing is proven.
   std::vector<Assumption> assumptions = {};
-  bool same_values = false;  ///< Proven of values, too: of equal code, and see compare_launches().
+  bool same_values = false;     ///< Proven of values, too: of equal code, and see compare_launches().
+  bool wrong_elsewhere = true;  ///< Where a premise does not hold; false: nothing is known of it.
 };
 
 /// What an analysis may take; one that takes more ends as NotKnown.

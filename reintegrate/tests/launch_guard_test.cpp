@@ -251,18 +251,5 @@ TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
   EXPECT_TRUE(guard_of({}, {}, mep).empty());
 }
 
-TEST(LaunchGuard, AsksForTheBlockWhereNoLaunchIsKnownThoughAllSizesAreProven) {
-  Candidate candidate;
-  candidate.steps.resize(1);
-  candidate.steps[0].premises = {Premise::holds("blockDim.x % 32 == 0"_e), Premise::holds("n > 3"_e)};
-  Verdict figures;
-  figures.other_sizes.emplace().known = OtherSizes::Known::Proven;
-  Mep mep;
-  mep.parameters = {{"n", "int", "", false, "int"}};
-  EXPECT_EQ(guard_of(candidate, figures, mep).text(), "blockDim.x % 32 == 0");
-  mep.launches.resize(1), mep.launches[0].block[0] = "threads"_e;
-  EXPECT_TRUE(guard_of(candidate, figures, mep).empty()) << "all sizes are compared with its block";
-}
-
 }  // namespace
 }  // namespace kernelift::reintegrate

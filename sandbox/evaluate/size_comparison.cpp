@@ -175,14 +175,16 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   return rank(answer.kind) > rank(than.kind);
 }
 
-/// That a launch has one of these blocks, which alone are compared; nullopt: every launch site's block is one of them.
+/// That a launch has one of these blocks, which alone are compared; nullopt: every launch site is known, and its block
+/// is one of them.
 std::optional<Expression> has_block_of(const std::set<Dim3>& blocks, const Mep& mep) {
   using Op = Expression::Op;
   const Bindings constants = mep.named_values();
-  bool asks = false, asks_axis[3] = {};
+  const auto sites = mep.all_launches();
+  bool asks = sites.empty(), asks_axis[3] = {asks, asks, asks};
   for (int axis = 0; axis < 3; ++axis)
     for (auto& block : blocks) asks_axis[axis] |= along(block, axis) != along(*blocks.begin(), axis);
-  for (auto* site : mep.all_launches()) {
+  for (auto* site : sites) {
     Dim3 block;
     bool constant = true;
     for (int axis = 0; axis < 3; ++axis) {
@@ -460,7 +462,8 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   const bool proven = worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise;
   if (proven && changes && compared_blocks_) {
     premise = premise ? Expression::binary(Expression::Op::And, *compared_blocks_, *premise) : *compared_blocks_;
-    if (worst.kind == Kind::Proven) worst.why = "launches with other blocks were not compared";
+    if (worst.kind == Kind::Proven)
+      worst.why = "launches with other blocks were not compared", worst.wrong_elsewhere = false;
     worst.kind = Kind::UnderPremise;
   }
   // A launch asks a premise, and what asks nothing stays the original; what is proven takes the original's place.
@@ -583,7 +586,7 @@ Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation, c
   }
   for (auto& one : known.assumptions) sizes.assumptions.push_back(premise_of(one, shown));
   if (known.premise) sizes.premise = spelled(*known.premise, shown);
-  sizes.why = std::move(known.why);
+  sizes.why = std::move(known.why), sizes.wrong_elsewhere = known.wrong_elsewhere;
   sizes.same_values = known.same_values && recipe.is_default();  // Another recipe may round otherwise.
   verdict.other_sizes = std::move(sizes);
   return evaluation;

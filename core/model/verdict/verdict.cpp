@@ -254,7 +254,9 @@ std::string OtherSizes::text() const {
                               (same_values ? "" : "; its values were compared at recorded sizes");
   switch (known) {
     case Known::Proven: return "proven for all sizes" + of_what;
-    case Known::UnderPremise: return "proven where " + premise->text() + of_what + "; else wrong (" + why + ")";
+    case Known::UnderPremise:
+      return "proven where " + premise->text() + of_what + "; else " + (wrong_elsewhere ? "wrong" : "not known") +
+             " (" + why + ")";
     case Known::Refuted: return "wrong: " + why;
     default: return "not known: " + why + (premise ? "; wrong where not " + premise->text() : "");
   }
@@ -270,6 +272,7 @@ OtherSizes other_sizes_from_json(const Json& from) {
   if (known == std::end(kKnownNames)) malformed("not what may be known of other sizes");
   sizes.known = static_cast<OtherSizes::Known>(known - std::begin(kKnownNames));
   sizes.why = from.at("why"), sizes.same_values = from.value("same_values", false);
+  sizes.wrong_elsewhere = from.value("wrong_elsewhere", true);
   if (auto premise = from.find("premise"); premise != from.end()) {
     auto parsed = Expression::parse(premise->get<std::string>());
     if (!parsed.ok()) malformed(parsed.error().message);
@@ -287,6 +290,7 @@ Json to_json(const OtherSizes& sizes) {
   Json json = {{"known", kKnownNames[static_cast<size_t>(sizes.known)]}, {"why", sizes.why}};
   if (sizes.premise) json["premise"] = sizes.premise->text();
   if (sizes.same_values) json["same_values"] = true;
+  if (!sizes.wrong_elsewhere) json["wrong_elsewhere"] = false;
   for (auto& one : sizes.assumptions) json["assumptions"].push_back(to_json(one));
   return json;
 }

@@ -94,7 +94,8 @@ struct Sanitized {
 struct OtherSizes {
   enum class Known {
     Proven,        ///< The same at all sizes.
-    UnderPremise,  ///< At all for which `premise` holds; `why` is an example of the others.
+    UnderPremise,  ///< At all for which `premise` holds; `why` is an example of the others, or says why they are not
+                   ///< known.
     Refuted,       ///< Wrong at some, of which `why` is an example, and no premise describes the others.
     Not,           ///< `why` says what could not be decided.
   };
@@ -105,6 +106,7 @@ struct OtherSizes {
   std::string why;
   std::vector<Premise> assumptions = {};  ///< What a proof takes for granted, with the kernel's names of its arguments.
   bool same_values = false;               ///< Proven of the values that it computes, too, and not of memory alone.
+  bool wrong_elsewhere = true;            ///< Where a premise does not hold; false: that is not known.
   std::string text() const;               ///< For a person: "proven for all sizes".
   std::string assumed() const;            ///< "assuming that x and y do not overlap"; empty: nothing is.
 };

@@ -74,10 +74,6 @@ std::set<std::string> integer_parameters(const Mep& mep) {
   return names;
 }
 
-bool names_a_block(const Expression& condition) {
-  return std::ranges::any_of(condition.variables(), [](auto& name) { return name.starts_with("blockDim."); });
-}
-
 /// Of a condition on blocks: every launch that is known has constant ones for which it holds.
 bool holds_everywhere(const Premise& premise, const Mep& mep) {
   const auto sites = mep.all_launches();
@@ -112,13 +108,12 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
   LaunchGuard guard(std::move(premises));
   using Known = OtherSizes::Known;
   const bool settled = sizes && (sizes->known == Known::Proven || sizes->known == Known::UnderPremise);
-  // All sizes are compared with the blocks of the launches that are known, or with the recorded ones where none is.
-  const bool any_block = mep.all_launches().empty();
+  if (settled) return guard;
   const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)
     for (auto& premise : step.premises)
       if (premise.kind == Premise::Kind::Holds && premise.askable(numbers) && !holds_everywhere(premise, mep))
-        if (!settled || (any_block && names_a_block(premise.condition))) guard = guard.with(premise);
+        guard = guard.with(premise);
   return guard;
 }
 

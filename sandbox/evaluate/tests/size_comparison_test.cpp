@@ -296,6 +296,7 @@ TEST_F(SizeComparisonTest, IsOfRecordedBlocksAloneWhichALaunchThatMayHaveAnother
   ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
   EXPECT_EQ(answer.premise->text(), "blockDim.x == 128");
   EXPECT_EQ(answer.why, "launches with other blocks were not compared");
+  EXPECT_FALSE(answer.wrong_elsewhere);
   auto rewritten = with_block(kWholeBlocks, 256);
   ASSERT_EQ(rewritten.kind, Kind::UnderPremise) << rewritten.why;
   EXPECT_NE(rewritten.premise->text().find("blockDim.x == 128 && "), std::string::npos) << rewritten.premise->text();
@@ -340,6 +341,17 @@ TEST_F(SizeComparisonTest, NothingIsProvenForLaunchesThatNobodySaw) {
   auto answer = with_block(kGuarded, 256);
   EXPECT_EQ(answer.kind, Kind::NotKnown);
   EXPECT_EQ(answer.why, "there may be other launches: its address is taken at src/k.cu:9");
+}
+
+TEST_F(SizeComparisonTest, IsOfTheRecordedBlockAloneWhereNoLaunchIsKnown) {
+  mep_.launches.clear();
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate candidate;
+  candidate.source = std::string(kGuarded) + "\n";
+  const auto answer = comparison.answer(candidate);
+  ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
+  EXPECT_EQ(answer.premise->text(), "blockDim.x == 128 && blockDim.y == 1 && blockDim.z == 1");
 }
 
 TEST_F(SizeComparisonTest, WhereAGridIsNotKnownItsBlockStays) {
