@@ -445,8 +445,23 @@ std::optional<Expression> ValueReader::merged_value(llvm::PHINode& phi, const ll
   return merged;
 }
 
+Expression ValueReader::is_zero(llvm::Value* value, const llvm::Loop* scope) {
+  auto* instruction = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  const bool joined = instruction && instruction->getOpcode() == llvm::Instruction::Or;
+  if (!joined || depth_ > kDeepestValue) return Expression::binary(Op::Equal, integer(value, scope), number(0));
+  ++depth_;
+  Expression zero = both(is_zero(instruction->getOperand(0), scope), is_zero(instruction->getOperand(1), scope));
+  --depth_;
+  return zero;
+}
+
 Expression ValueReader::comparison(llvm::ICmpInst& compare, const llvm::Loop* scope) {
   if (!compare.getOperand(0)->getType()->isIntegerTy()) return term(&compare, scope);
+  auto* against = llvm::dyn_cast<llvm::ConstantInt>(compare.getOperand(1));
+  if (against && against->isZero() && compare.isEquality()) {
+    Expression zero = is_zero(compare.getOperand(0), scope);
+    return compare.getPredicate() == llvm::ICmpInst::ICMP_EQ ? zero : negation(zero);
+  }
   Expression a = integer(compare.getOperand(0), scope), b = integer(compare.getOperand(1), scope);
   for (int64_t low : {24, 16}) {
     auto* bound = llvm::dyn_cast<llvm::ConstantInt>(compare.getOperand(1));

@@ -93,6 +93,8 @@ class ValueReader {
   Expression condition(llvm::Value* value, const llvm::Loop* scope);
   Expression compute_condition(llvm::Value* value, const llvm::Loop* scope);
   std::optional<Expression> merged_value(llvm::PHINode& phi, const llvm::Loop* scope);
+  /// All bits are zero. LLVM asks `x + y == 0` of numbers that are not negative as `(x | y) == 0`.
+  Expression is_zero(llvm::Value* value, const llvm::Loop* scope);
   Expression comparison(llvm::ICmpInst& compare, const llvm::Loop* scope);
   Expression edge(llvm::BasicBlock* from, llvm::BasicBlock* to);
   Expression arrives(llvm::BasicBlock* from, llvm::BasicBlock* to);

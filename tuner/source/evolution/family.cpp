@@ -29,7 +29,7 @@ constexpr RuleFamily kRules[] = {
     {"vectorised_accesses", Family::Memory},    {"split_k", Family::Parallelism},
     {"thread_to_warp", Family::Parallelism},    {"grid_stride", Family::Parallelism},
     {"register_privatisation", Family::Memory}, {"multiple_accumulators", Family::Structure},
-    {"streaming_accesses", Family::Memory},
+    {"streaming_accesses", Family::Memory},     {"thread_coarsening", Family::Parallelism},
 };
 
 struct Words {

@@ -458,6 +458,9 @@ namespace {
 
 using Names = std::initializer_list<const char*>;  ///< Prefixes of function names.
 constexpr Names kBlockBarriers = {"__syncthreads", "__barrier_sync", "sync"};
+constexpr Names kVotesAndExchanges = {
+    "__syncthreads_", "__syncwarp",   "__barrier_sync", "__shfl",   "__ballot", "__any",
+    "__all",          "__activemask", "__match",        "__reduce", "sync"};
 constexpr Names kBarriers = {"__sync", "__barrier_sync", "__shfl",  "__ballot", "__any",
                              "__all",  "__activemask",   "__match", "__reduce", "sync"};
 
@@ -487,6 +490,7 @@ bool has_barrier_within(const clang::Stmt* root, Names barriers, int depth) {
 
 bool has_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBarriers, kCallDepth); }
 bool has_block_barrier(const clang::Stmt* root) { return has_barrier_within(root, kBlockBarriers, kCallDepth); }
+bool has_vote_or_exchange(const clang::Stmt* root) { return has_barrier_within(root, kVotesAndExchanges, kCallDepth); }
 
 bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array) {
   if (array->getType().isRestrictQualified()) return false;  // The program promises that nothing aliases it.

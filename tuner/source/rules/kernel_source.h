@@ -122,6 +122,9 @@ bool touches_other_memory(const clang::Stmt* root, const clang::VarDecl* array);
 bool has_barrier(const clang::Stmt* root);
 /// The statement contains a barrier at which all warps of a block wait.
 bool has_block_barrier(const clang::Stmt* root);
+/// The statement contains what counts or exchanges values of threads: shuffles, votes, barriers of a warp, and those of
+/// a block that count.
+bool has_vote_or_exchange(const clang::Stmt* root);
 /// `extern __shared__ int tile[];`: the launch sets its size, and another run may use all the shared memory there is.
 bool has_dynamic_shared(const KernelSource& source);
 std::vector<const clang::ForStmt*> loops_in(const clang::FunctionDecl* function);

@@ -308,6 +308,7 @@ const std::vector<const Rule*>& all_rules() {
                                                  &kSharedPrivatisation,
                                                  &kUnrollAndJam,
                                                  &kBlockMerging,
+                                                 &kThreadCoarsening,
                                                  &kRestrictPointers,
                                                  &kFloatLiterals,
                                                  &kReciprocal,

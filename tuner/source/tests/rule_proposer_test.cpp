@@ -166,11 +166,11 @@ TEST(RuleProposer, TriesEveryOpportunityOfTheOriginal) {
   RuleProposer proposer(facts(), arguments());
   std::vector<std::string> texts;
   // Speed grows with the text's length, so that the fastest candidates are always many edits from the original.
-  for (int64_t id = 2; id < 160; ++id) {
+  for (int64_t id = 2; id < 220; ++id) {
     auto proposals = proposer.propose(history, 1);
     if (proposals.empty()) break;
     texts.push_back(proposals[0].candidate.source);
-    double speed = 1 + static_cast<double>(texts.back().size()) * 1e-4;
+    double speed = 1 + static_cast<double>(texts.back().size()) * 1e-5;
     proposer.learn(history.add({id, proposals[0].candidate, fake_ok(speed), {}, proposals[0].parents, 0}));
   }
   auto source = KernelSource::parse(kProduct, arguments());

@@ -1,6 +1,7 @@
 // See axis_dependence.h.
 #include "tuner/source/rules/threads/axis_dependence.h"
 
+#include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/ExprCXX.h>
 #include <clang/AST/StmtCXX.h>
@@ -17,8 +18,8 @@ bool is_never_negative(const clang::Expr* expression) {
 
 }  // namespace
 
-AxisDependence::AxisDependence(const KernelSource& source, std::vector<JamAxis> axes)
-    : source_(source), axes_(std::move(axes)) {
+AxisDependence::AxisDependence(const KernelSource& source, std::vector<JamAxis> axes, bool shared_is_common)
+    : source_(source), axes_(std::move(axes)), shared_is_common_(shared_is_common) {
   for (size_t axis = 0; axis < axes_.size(); ++axis)
     if (axes_[axis].index) depends_[axes_[axis].index] = 1U << axis;
 }
@@ -104,7 +105,7 @@ void AxisDependence::propagate(const clang::Stmt* statement, Axes outer, const s
   if (auto* loop = llvm::dyn_cast<clang::DoStmt>(statement)) return each(axes_of(loop->getCond()));
   Axes axes = outer | axes_of(statement);
   for (auto* variable : changed_within(statement))
-    if (axes) depends_[variable] |= axes;
+    if (axes && !(shared_is_common_ && variable->hasAttr<clang::CUDASharedAttr>())) depends_[variable] |= axes;
 }
 
 bool waits_by_thread(const KernelSource& source, const clang::CompoundStmt* body, bool (*waits)(const clang::Stmt*)) {

@@ -2,6 +2,7 @@
 // the work of several needs to know it: a statement that depends on x alone is repeated along x and executed once for
 // all y.
 #pragma once
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -16,14 +17,17 @@ namespace kernelift::tuner {
 struct JamAxis {
   int64_t count = 1;                      ///< Number of original threads or blocks per new one.
   const clang::VarDecl* index = nullptr;  ///< The variable that holds the index along the axis; else `block` is set.
-  std::string block = {};                 ///< The built-in variable that holds it: "blockIdx.y".
+  std::string block = {};                 ///< The built-in variable that holds it: "blockIdx.y", "threadIdx.x".
   std::string name = {};                  ///< Name for copies of `block`: "block_y" gives "block_y", "block_y_1" …
+  /// For copies in loops: what the copy with a number has in place of `block`.
+  std::function<std::string(const std::string& number)> in_loop = {};
 };
 
 class AxisDependence {
  public:
   using Axes = unsigned;  ///< One bit per entry of `axes`.
-  AxisDependence(const KernelSource& source, std::vector<JamAxis> axes);
+  /// `shared_is_common`: a shared array is one for all neighbours, which are threads of a block.
+  AxisDependence(const KernelSource& source, std::vector<JamAxis> axes, bool shared_is_common = false);
 
   /// Determines the dependents. Inside one of `guards`, control flow does not depend on the index: the rewritten text
   /// runs only where all neighbours fulfil the guard.
@@ -42,6 +46,7 @@ class AxisDependence {
 
   const KernelSource& source_;
   std::vector<JamAxis> axes_;
+  const bool shared_is_common_;
   std::map<const clang::VarDecl*, Axes> depends_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "core/base/words.h"
 #include "tuner/source/rules/threads/axis_dependence.h"
+#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -208,6 +209,20 @@ static bool is_uniform(const clang::Stmt* value, const std::set<const clang::Var
 bool is_uniform_in_block(const clang::Stmt* value, const std::set<const clang::VarDecl*>& changed) {
   constexpr int kInitialisers = 4;  // Depth of initialisers that are examined.
   return is_uniform(value, changed, kInitialisers);
+}
+
+bool may_interleave(const KernelSource& source, const clang::Stmt* body, const std::set<std::string>& built_in) {
+  for (auto* word : {"volatile", "__threadfence", "__threadfence_system", "cooperative_groups", "asm"})
+    if (mentions(source.text(), word)) return false;
+  bool plain = true;
+  walk(body, [&](const clang::Stmt* statement) {
+    if (llvm::isa<clang::PseudoObjectExpr>(statement)) plain &= is_spelled_builtin(source, statement);
+    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement))
+      plain &= !built_in.contains(reference->getDecl()->getNameAsString());
+    plain &= !llvm::isa<clang::ReturnStmt, clang::LambdaExpr>(statement);
+    return plain;
+  });
+  return plain;
 }
 
 bool others_read_indices(const KernelSource& source) {

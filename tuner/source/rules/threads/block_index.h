@@ -56,6 +56,11 @@ std::set<const clang::VarDecl*> reassigned(const clang::Stmt* body);
 /// Every thread of a block finds the same value there: no memory, no calls, no variables of `changed`.
 bool is_uniform_in_block(const clang::Stmt* value, const std::set<const clang::VarDecl*>& changed);
 
+/// The statements of several threads or blocks may be executed alternately: no jumps out of the kernel, no lambdas, no
+/// waiting for other blocks, no volatile memory, no assembly; and these built-in variables are spelled member by
+/// member.
+bool may_interleave(const KernelSource& source, const clang::Stmt* body, const std::set<std::string>& built_in);
+
 /// Another function of the text, which the kernel may call, reads blockIdx or threadIdx.
 bool others_read_indices(const KernelSource& source);
 

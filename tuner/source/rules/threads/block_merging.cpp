@@ -208,21 +208,6 @@ std::optional<TextEdit> Merger::rewrite() {
   return TextEdit{begin_, end_, out + indent + "}\n" + closing};
 }
 
-/// Built-in variables are spelled member by member (`blockIdx.x`), and the kernel does not wait for other blocks.
-bool is_plain(const KernelSource& source, const clang::Stmt* body) {
-  for (auto* word : {"volatile", "__threadfence", "__threadfence_system", "cooperative_groups", "asm"})
-    if (mentions(source.text(), word)) return false;
-  bool plain = true;
-  walk(body, [&](const clang::Stmt* statement) {
-    if (llvm::isa<clang::PseudoObjectExpr>(statement)) plain &= is_spelled_builtin(source, statement);
-    if (auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement))
-      plain &= reference->getDecl()->getNameAsString() != "blockIdx";
-    plain &= !llvm::isa<clang::ReturnStmt, clang::LambdaExpr>(statement);
-    return plain;
-  });
-  return plain;
-}
-
 std::vector<Opportunity> find_block_merging(const KernelSource& source, const RuleContext& facts,
                                             const Bindings& values) {
   auto* kernel = source.kernel(facts.kernel);
@@ -231,7 +216,7 @@ std::vector<Opportunity> find_block_merging(const KernelSource& source, const Ru
   bool together = body && (has_barrier(body) || source.spelled(body).find("__shared__") != std::string::npos);
   if (!together || rests_on_ended_lanes(source, body, facts) || !kernel->getReturnType()->isVoidType() ||
       facts.geometries.empty() || others_read_indices(source) || keeps_addresses(source, body) ||
-      !is_plain(source, body))
+      !may_interleave(source, body, {"blockIdx"}))
     return {};
   const int64_t wanted[] = {values.at("x"), values.at("y"), values.at("z")};
   std::vector<std::pair<int, JamAxis>> axes;

@@ -24,7 +24,8 @@ std::string with_names(const std::string& text, const std::map<std::string, std:
     }
     size_t end = end_of_word(text, at);
     std::string name = text.substr(at, end - at);
-    if (name == "blockIdx" && text.compare(end, 1, ".") == 0) name = text.substr(at, end + 2 - at);
+    const bool builtin = name == "blockIdx" || name == "threadIdx" || name == "blockDim";
+    if (builtin && text.compare(end, 1, ".") == 0) name = text.substr(at, end + 2 - at);
     bool member = (!out.empty() && out.back() == '.') || (out.size() > 1 && out.ends_with("->"));
     auto found = member ? names.end() : names.find(name);
     out += found == names.end() ? name : found->second;
@@ -415,6 +416,8 @@ std::map<std::string, std::string> JammedCopies::names_in_loops() const {
   for (auto& [variable, declaration] : arrays_)
     names[variable->getName().str()] =
         variable->getName().str() + subscripts(depends_.dependents().at(variable), counters_);
+  for (size_t axis = 0; axis < jam_axes().size(); ++axis)
+    if (jam_axes()[axis].in_loop) names[jam_axes()[axis].block] = jam_axes()[axis].in_loop(counters_[axis]);
   return names;
 }
 

@@ -1,8 +1,8 @@
 // Statements of a kernel repeated for neighbouring threads or blocks, in shared loops (unroll-and-jam). Repeated
 // statements stand in loops of constant bounds that are to be unrolled, and copies of a variable are elements of an
 // array, which the compiler then keeps in registers. Where a variable cannot become an array, every statement is
-// written once per neighbour, and copies have a number behind their name. The rules (unroll_and_jam, block_merging)
-// decide which threads or blocks are combined, and guard the rewritten text.
+// written once per neighbour, and copies have a number behind their name. The rules (unroll_and_jam, block_merging,
+// thread_coarsening) decide which threads or blocks are combined, and guard the rewritten text.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,14 +16,15 @@
 
 namespace kernelift::tuner {
 
-/// `text` with identifiers replaced, except for members of other objects; `blockIdx.y` counts as one identifier.
+/// `text` with identifiers replaced, except for members of other objects; `blockIdx.y`, `threadIdx.x` and `blockDim.x`
+/// count as one identifier each.
 std::string with_names(const std::string& text, const std::map<std::string, std::string>& names);
 
 class JammedCopies {
  public:
   using Axes = AxisDependence::Axes;
-  JammedCopies(const KernelSource& source, std::vector<JamAxis> axes)
-      : source_(source), depends_(source, std::move(axes)) {}
+  JammedCopies(const KernelSource& source, std::vector<JamAxis> axes, bool shared_is_common = false)
+      : source_(source), depends_(source, std::move(axes), shared_is_common) {}
 
   AxisDependence& dependence() { return depends_; }
   const AxisDependence& dependence() const { return depends_; }
@@ -50,7 +51,7 @@ class JammedCopies {
   /// Makes copies elements of arrays: those of the indices (`indices` are their declarations, by axis) and those of
   /// variables that several pieces mention. False, and nothing changes, if one of them cannot become an array.
   bool use_arrays(const std::vector<Piece>& pieces, const std::vector<const clang::DeclStmt*>& indices);
-  bool uses_arrays() const { return !arrays_.empty(); }
+  bool uses_arrays() const { return !counters_.empty(); }
   std::string text(const std::vector<Piece>& pieces) const;
   /// With arrays in use: the declaration of the axis' index array, and the loop that sets its elements to
   /// `value(number)`.
@@ -93,7 +94,7 @@ class JammedCopies {
   AxisDependence depends_;
   std::string separator_ = "_";                          ///< Between a variable's name and its neighbour's number.
   std::map<const clang::VarDecl*, std::string> arrays_;  ///< Variables whose copies are array elements: declarations.
-  Lines counters_;                                       ///< Counters of the loops over neighbours, by axis.
+  Lines counters_;  ///< Counters of the loops over neighbours, by axis; empty: every copy is written.
 };
 
 }  // namespace kernelift::tuner
