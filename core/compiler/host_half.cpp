@@ -10,6 +10,7 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Lex/Lexer.h>
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Preprocessor.h>
@@ -264,12 +265,38 @@ Status run(const HostUnit& unit, HeaderSet set, const std::vector<FileVersion>& 
   return done();
 }
 
+/// Compiles, and notes the device functions of the given files.
+class Compiling : public Watched<clang::EmitLLVMOnlyAction> {
+ public:
+  Compiling(const GivenFiles& given, HostHalf& half, llvm::LLVMContext& context)
+      : Watched(given, half.read, &context), given_(given), half_(half) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef file) override {
+    auto& sources = compiler.getSourceManager();
+    auto of = [this, &sources](clang::FileID id) -> const fs::path* {
+      auto entry = sources.getFileEntryRefForID(id);
+      auto* version = entry ? given_.find(entry->getUniqueID()) : nullptr;
+      return version ? &version->path : nullptr;
+    };
+    std::vector<std::unique_ptr<clang::ASTConsumer>> both;
+    both.push_back(note_device_functions(of, half_.device_functions));
+    both.push_back(Watched::CreateASTConsumer(compiler, file));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(both));
+  }
+
+ private:
+  const GivenFiles& given_;
+  HostHalf& half_;
+};
+
 Result<HostHalf> compile(llvm::LLVMContext& context, const HostUnit& unit, HeaderSet headers,
                          const std::vector<FileVersion>& files) {
   HostHalf half;
   half.headers = headers;
   KERNELIFT_TRY(run(unit, headers, files, false, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
-    Watched<clang::EmitLLVMOnlyAction> action(given, half.read, &context);
+    Compiling action(given, half, context);
     if (!compiler.ExecuteAction(action)) return false;
     half.module = action.takeModule();
     return half.module != nullptr;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/compiler/device_functions.h"
 #include "core/compiler/frontend.h"
 #include "core/toolchain/nvcc_command.h"
 
@@ -45,8 +46,9 @@ struct FileVersion {
 
 struct HostHalf {
   std::unique_ptr<llvm::Module> module;
-  HeaderSet headers = HeaderSet::Lean;   ///< The headers with which it was compiled.
-  std::set<std::filesystem::path> read;  ///< The given files that it read.
+  std::vector<DeviceFunction> device_functions;  ///< Of the given files.
+  HeaderSet headers = HeaderSet::Lean;           ///< The headers with which it was compiled.
+  std::set<std::filesystem::path> read;          ///< The given files that it read.
 };
 
 /// Compiles with unit.headers, and if that fails and `only` is false with the other set. An Error holds diagnostics.

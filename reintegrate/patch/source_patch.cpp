@@ -89,7 +89,7 @@ class Planner {
     std::string refusal = OwnText(q_.original).first_refusal(written_constructs(q_.candidate.source), "kernel.cu");
     if (!refusal.empty()) return refused(refusal);
     // What a template declares for its search is no part of the application.
-    std::string text = without_declarations(q_.candidate.source, q_.original);
+    std::string text = with_static_functions(q_.original, without_declarations(q_.candidate.source, q_.original));
     text = with_recorded_arguments(with_definitions_of_build(std::move(text), mep_, q_.candidate), mep_, q_.candidate);
     KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, text));
     return done();

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 
 #include "core/compiler/paths.h"
 #include "core/compiler/written/source_tokens.h"
@@ -40,6 +41,20 @@ std::vector<LineNote> line_notes(const std::string& original, const std::string&
         {static_cast<size_t>(to[hunk.new_end - 1].text.data() - text.data()), static_cast<unsigned>(hunk.old_end + 1)});
   }
   return notes;
+}
+
+/// The text in which the functions that begin there are the host's, too.
+FileVersion on_both_sides(const FileVersion& version, const std::set<size_t>& begins) {
+  static constexpr std::string_view kHost = "__attribute__((host)) ";
+  FileVersion both = version;
+  size_t added = 0;
+  for (size_t begin : begins) {
+    both.text.insert(begin + added, kHost);
+    added += kHost.size();
+    for (auto& note : both.lines)
+      if (note.offset >= begin + added - kHost.size()) note.offset += kHost.size();
+  }
+  return both;
 }
 
 std::string first_error(const std::string& diagnostics) {
@@ -138,6 +153,7 @@ class Proving {
         error.message += "; --allow-host-changes lets functions change that are compiled for both sides";
       return error;
     }
+    KERNELIFT_TRY(check_device_functions(unit, context, *declared, *after));
     if (only_knobs_) return done();
     auto knobs = compile_host_half(context, unit, knobs_, true);
     if (!knobs.ok())
@@ -145,6 +161,40 @@ class Proving {
                      " does not compile with the patch's constants: " + first_error(knobs.error().message));
     auto change = change_beyond_launches(*knobs->module, *declared->module, q_.patch.kernel, q_.patch.beside);
     return change ? Status(changed(unit, *change)) : done();
+  }
+
+  /// nvcc lets host code find functions of the device, which clang does not: templates and initialisers then run what
+  /// is a constant expression, and end the program at the rest; what is not static it makes a name of the program, too.
+  /// So the unit is compared once more with the candidate's functions as the host's: it has to use none of them.
+  Status check_device_functions(const HostUnit& unit, llvm::LLVMContext& context, const HostHalf& declared,
+                                const HostHalf& after) {
+    std::set<std::pair<std::string, std::string>> known;
+    for (auto& function : declared.device_functions) known.emplace(function.name, function.seen);
+    std::map<fs::path, std::set<size_t>> places;
+    std::string names;
+    for (auto& function : after.device_functions) {
+      if (known.contains({function.name, function.seen})) continue;
+      const std::string its = "the candidate's device function '" + function.name + "' in " + name_of(unit);
+      if (function.by_macro) return refused(its + " is named by a macro, so that host code may find it");
+      if (function.is_global)
+        return refused(its + " would be a name of the whole program: declare it static or inline");
+      places[function.file].insert(function.begin);
+      names += (names.empty() ? "'" : ", '") + function.name + "'";
+    }
+    if (places.empty()) return done();
+    std::vector<FileVersion> visible = after_;
+    for (auto& version : visible)
+      if (auto found = places.find(version.path); found != places.end())
+        version = on_both_sides(version, found->second);
+    auto seen = compile_host_half(context, unit, visible, true);
+    if (!seen.ok())
+      return refused("the host half of " + name_of(unit) + " does not compile where host code finds " + names +
+                     " of the candidate, as nvcc's does: " + first_error(seen.error().message));
+    auto change = change_by_candidate(*declared.module, *seen->module, unit.command.relocatable, nullptr);
+    if (!change) return done();
+    Error error = changed(unit, *change);
+    error.message += "; so it is where host code finds " + names + " of the candidate, as nvcc's does";
+    return error;
   }
 
   bool is_for_both(const std::string& symbol) const {

@@ -74,7 +74,7 @@ TEST_F(Patch, PutsANewHelperAboveTheKernel) {
   candidate("// The kernel.\n", "__device__ int helper();\n// The kernel.\n");
   auto patch = plan();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_NE(patch->changes[0].after.find("\"config.h\"\n__device__ int helper();\n// The kernel.\n"),
+  EXPECT_NE(patch->changes[0].after.find("\"config.h\"\nstatic __device__ int helper();\n// The kernel.\n"),
             std::string::npos);
 }
 

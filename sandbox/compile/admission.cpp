@@ -289,10 +289,15 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
   bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!variable->hasGlobalStorage() || variable->isImplicit()) return true;
+    if (is_written<clang::CUDASharedAttr>(*variable)) return true;
     // To a constant of the host clang adds __constant__ itself.
     if (is_written<clang::CUDADeviceAttr>(*variable) || is_written<clang::CUDAConstantAttr>(*variable) ||
-        is_written<clang::CUDASharedAttr>(*variable) || is_written<clang::HIPManagedAttr>(*variable))
+        is_written<clang::HIPManagedAttr>(*variable)) {
+      // What clang folds, another compiler may compute in the host program when it starts.
+      if (auto* made = variable->getAnyInitializer(); made && !is_data(*made))
+        add("host-initialiser", recorder_.text(variable->getSourceRange()), variable->getLocation());
       return true;
+    }
     auto* owner = llvm::dyn_cast<clang::FunctionDecl>(variable->getDeclContext());
     if (owner && on_device(*owner)) return true;
     const clang::Expr* initial = variable->getAnyInitializer();
@@ -321,7 +326,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
       absent_.emplace_back(name->getName().getAsString(), call->getBeginLoc());
     const unsigned builtin = call->getBuiltinCallee();
     if (builtin == clang::Builtin::BI__builtin_assume || builtin == clang::Builtin::BI__assume ||
-        builtin == clang::Builtin::BI__builtin_unreachable)
+        builtin == clang::Builtin::BI__builtin_assume_aligned || builtin == clang::Builtin::BI__builtin_unreachable)
       add("promise", recorder_.text(call->getSourceRange()), call->getBeginLoc());
     return true;
   }
@@ -374,6 +379,20 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     return std::ranges::any_of(of.children(), [](auto* child) { return child && asks(*child); });
   }
 
+  /// True if it is made of texts and of what is_arithmetic(), so that nothing but the compiler's functions is called.
+  static bool is_data(const clang::Expr& initial) {
+    const clang::Expr* of = initial.IgnoreParenImpCasts();
+    if (auto* list = llvm::dyn_cast<clang::InitListExpr>(of))
+      return std::ranges::all_of(list->inits(), [](auto* one) { return is_data(*one); }) &&
+             (!list->hasArrayFiller() || is_data(*list->getArrayFiller()));
+    if (auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(of)) return made->getConstructor()->isTrivial();
+    if (auto* member = llvm::dyn_cast<clang::CXXDefaultInitExpr>(of)) return is_data(*member->getExpr());
+    auto* call = llvm::dyn_cast<clang::CallExpr>(of);
+    return (call && call->getBuiltinCallee()) ||  // `INFINITY`
+           llvm::isa<clang::StringLiteral, clang::ImplicitValueInitExpr, clang::CXXNullPtrLiteralExpr,
+                     clang::TypeTraitExpr>(of) ||
+           is_arithmetic(*of);
+  }
   /// True if it is made of numbers, named constants and operators, so that nothing is called.
   static bool is_arithmetic(const clang::Expr& initial) {
     const clang::Expr* of = initial.IgnoreParenImpCasts();
@@ -415,8 +434,6 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
       case clang::attr::Aligned:
       case clang::attr::Unused:
       case clang::attr::WarnUnusedResult:
-      case clang::attr::Const:
-      case clang::attr::Pure:
       case clang::attr::Final:
       case clang::attr::Override:
       case clang::attr::LoopHint: return true;

@@ -71,5 +71,23 @@ TEST(IntroducedNames, AnOverloadOfTheApplicationClashes) {
   EXPECT_EQ(first_clash(sum, words_of("float4 operator-(float4, float4); int x = 1 + 2;"), {}), "");
 }
 
+TEST(StaticFunctions, AreTheNewOnesThatOtherFilesCouldLink) {
+  const std::string own = "__device__ float known(float x) { return x; }\n";
+  auto made = [&](const std::string& text) { return with_static_functions(own, own + text).substr(own.size()); };
+  EXPECT_EQ(made("// A helper.\n__device__ float f(float x);\n__device__ float f(float x) { return x; }\n"),
+            "// A helper.\nstatic __device__ float f(float x);\nstatic __device__ float f(float x) { return x; }\n");
+  EXPECT_EQ(made("namespace a {\nfloat __device__ g() { return 1; }\n}\n"),
+            "namespace a {\nstatic float __device__ g() { return 1; }\n}\n");
+  EXPECT_EQ(made("[[nodiscard]] __device__ int h() { return 1; }\n"),
+            "[[nodiscard]] static __device__ int h() { return 1; }\n");
+  for (std::string same :
+       {"static __device__ int s();\n", "__device__ inline int i() { return 1; }\n",
+        "__device__ __forceinline__ int j() { return 1; }\n", "template <class T> __device__ T t(T x) { return x; }\n",
+        "__device__ constexpr int c() { return 1; }\n", "__global__ void k(int* x) { f(x); }\n",
+        "struct S {\n  __device__ int m() { return 1; }\n};\n", "__device__ float known(int x) { return x; }\n",
+        "__device__ int S::n() { return 1; }\n", "int x = (1);\n", "#define F __device__ int f(int)\n"})
+    EXPECT_EQ(made(same), same);
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -183,7 +183,20 @@ TEST(WrittenText, RefusesConditionalsThatAreNotClosedOrDifferByCompiler) {
                            "#ifdef __clang__\n#endif\n", "#if __GNUC__ > 4\n#endif\n", "#elif 1\n",
                            "#if 1\n#elif defined(__clang__)\n#endif\n", "#if 0\n#\\\nendif\n#endif\n"})
     EXPECT_EQ(rule_of(text), "conditional") << text;
-  EXPECT_EQ(refusal("#if __CUDA_ARCH__ >= 800\n#endif\n"), "");
+}
+
+TEST(WrittenText, RefusesConditionalsThatOneArchitectureOfSeveralFulfils) {
+  for (const char* text :
+       {"#if __CUDA_ARCH__ >= 800\n#endif\n", "#if (__CUDA_ARCH__) == 900\n#endif\n",
+        "#if 1\n#elif __CUDA_ARCH__ != 900\n#endif\n", "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 1\n#endif\n"})
+    EXPECT_EQ(rule_of(text), "conditional") << text;
+  for (const char* text : {"#ifdef __CUDA_ARCH__\n#endif\n", "#if defined __CUDA_ARCH__\n#endif\n"})
+    EXPECT_EQ(refusal(text), "") << text;
+}
+
+TEST(WrittenText, RefusesPromisesAboutFunctions) {
+  for (const char* text : {"__attribute__((const)) __device__ int f();\n", "[[gnu::pure]] __device__ int f();\n"})
+    EXPECT_EQ(rule_of(text), "attribute") << text;
 }
 
 TEST(WrittenText, AConditionAsksOnlyWhatTheTextItselfDefines) {

@@ -39,6 +39,12 @@ class Scopes {
     while (at_ < tokens_.size()) read_declaration();
     return std::move(declared_);
   }
+  struct Function {
+    std::string name;
+    size_t begin = 0;  ///< Its offset.
+  };
+  /// Of the device, that other files could link. EXPECTS: run().
+  const std::vector<Function>& global_functions() const { return global_functions_; }
 
  private:
   bool is(size_t i, std::initializer_list<const char*> words) const {
@@ -80,8 +86,12 @@ class Scopes {
   }
 
   void read_declaration() {
-    bool is_type = false, is_enum = false, has_parameters = false;
+    bool is_type = false, is_enum = false, has_parameters = false, of_device = false, is_local = false;
+    const size_t begin = is(at_, {"["}) ? past(at_) : at_;  // Attributes stand in front of specifiers.
     while (at_ < tokens_.size()) {
+      of_device |= is(at_, {"__device__"});
+      is_local |= is(at_, {"static", "inline", "__inline__", "__forceinline__", "constexpr", "consteval", "template",
+                           "extern", "friend", "__global__", "__host__", "operator"});
       if (is(at_, {";", "}"})) return void(++at_);  // "}": of a namespace, whose declarations were read in it.
       if (is(at_, {"namespace"})) return read_namespace();
       if (is(at_, {"extern"}) && at_ + 2 < tokens_.size() && tokens_[at_ + 1].kind == Kind::String &&
@@ -101,6 +111,10 @@ class Scopes {
       if (is(at_, {"<"})) {
         at_ = past_angles(at_);
       } else if (is(at_, {"("})) {
+        const bool named = at_ > 0 && tokens_[at_ - 1].kind == Kind::Identifier && !is_keyword(tokens_[at_ - 1].text) &&
+                           !is_reserved_word(tokens_[at_ - 1].text);
+        if (named && !has_parameters && of_device && !is_local && !is_type && !(at_ > 1 && is(at_ - 2, {"::"})))
+          global_functions_.push_back({tokens_[at_ - 1].text, tokens_[begin].offset});
         has_parameters |= at_ > 0 && !is_keyword(tokens_[at_ - 1].text) && !is_reserved_word(tokens_[at_ - 1].text);
         at_ = past(at_);
       } else if (is(at_, {"["})) {
@@ -137,6 +151,7 @@ class Scopes {
   Tokens tokens_;
   size_t at_ = 0;
   std::set<std::string> declared_;
+  std::vector<Function> global_functions_;
 };
 
 }  // namespace
@@ -171,6 +186,21 @@ IntroducedNames introduced_names(std::string_view own, std::string_view changed)
   for (auto& name : Scopes(tokens).run())
     if (!known.contains(name)) names.declared.insert(name);
   return names;
+}
+
+std::string with_static_functions(std::string_view own, std::string_view changed) {
+  static constexpr std::string_view kStatic = "static ";
+  const std::set<std::string> known = words_of(own);
+  Scopes scopes(source_tokens(changed));
+  scopes.run();
+  std::string text(changed);
+  size_t added = 0;
+  for (auto& [name, begin] : scopes.global_functions()) {
+    if (known.contains(name)) continue;
+    text.insert(begin + added, kStatic);
+    added += kStatic.size();
+  }
+  return text;
 }
 
 std::string first_clash(const IntroducedNames& names, const std::set<std::string>& unit_words,

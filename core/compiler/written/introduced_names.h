@@ -19,6 +19,10 @@ struct IntroducedNames {
 };
 IntroducedNames introduced_names(std::string_view own, std::string_view changed);
 
+/// The changed text with its own device functions static, where other files of the program could link them otherwise:
+/// nvcc makes a host function of each, which ends the program. Functions with a name of the own text stay as they are.
+std::string with_static_functions(std::string_view own, std::string_view changed);
+
 /// The identifiers of a text, in code that is skipped too, and its operator functions as "operator+".
 std::set<std::string> words_of(std::string_view text);
 /// The names that a text defines as macros, whatever conditionals say.

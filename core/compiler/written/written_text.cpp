@@ -20,11 +20,11 @@ bool is_any(const SourceToken& token, std::initializer_list<const char*> words) 
 /// Attributes that neither move code to another place nor change what other code means. Names without their
 /// underscores.
 bool is_free_attribute(std::string name) {
-  static const std::set<std::string> kFree = {
-      "aligned",       "always_inline", "noinline",    "unused",        "maybe_unused", "nodiscard",
-      "likely",        "unlikely",      "fallthrough", "launch_bounds", "restrict",     "warn_unused_result",
-      "device",        "global",        "shared",      "constant",      "const",        "pure",
-      "grid_constant", "hot",           "cold",        "flatten"};
+  static const std::set<std::string> kFree = {"aligned",       "always_inline", "noinline", "unused",
+                                              "maybe_unused",  "nodiscard",     "likely",   "unlikely",
+                                              "fallthrough",   "launch_bounds", "restrict", "warn_unused_result",
+                                              "device",        "global",        "shared",   "constant",
+                                              "grid_constant", "hot",           "cold",     "flatten"};
   if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) name = name.substr(2, name.size() - 4);
   return kFree.contains(name);
 }
@@ -211,17 +211,22 @@ class Reading {
   }
 
   /// A condition asks what the text itself defines, or whether it is device code. What only one compiler defines would
-  /// show another text to the next one, and what a header or the build defines another text to the application.
+  /// show another text to the next one, what a header or the build defines another text to the application, and the
+  /// number of an architecture a text that nobody judged to the others that the application is built for.
   void read_conditional(const DirectiveTokens& directive) {
     const SourceToken& name = tokens_[directive.begin];
     if (name.text.starts_with("if")) open_.push_back(name.line);
     else if (open_.empty()) add("conditional", "#" + name.text + " without its #if", name.line);
     else if (name.is("endif")) open_.pop_back();
     if (is_any(name, {"else", "endif"})) return;
+    const bool asks_whether = is_any(name, {"ifdef", "ifndef", "elifdef", "elifndef"});
+    auto is_whether = [&](size_t i) {  // `defined X`, `defined(X)`
+      return asks_whether || tokens_[i - 1].is("defined") || (tokens_[i - 1].is("(") && tokens_[i - 2].is("defined"));
+    };
     for (size_t i = directive.begin + 1; i < directive.end; ++i)
       if (tokens_[i].kind == Kind::Identifier && !tokens_[i].text.starts_with("__has_") &&
-          !is_any(tokens_[i], {"__CUDA_ARCH__", "defined", "true", "false", "and", "or", "not"}) &&
-          !macros_.contains(tokens_[i].text))
+          !is_any(tokens_[i], {"defined", "true", "false", "and", "or", "not"}) &&
+          !(tokens_[i].is("__CUDA_ARCH__") && is_whether(i)) && !macros_.contains(tokens_[i].text))
         return add("conditional", directive.begin, directive.end);
   }
 

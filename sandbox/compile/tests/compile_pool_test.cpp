@@ -111,8 +111,9 @@ TEST(CompilePool, CompilesASourceForOneArchitectureToCodeForAnother) {
   options.target = CompileTarget::Ptx;
   options.frontend.arch = "sm_75", options.frontend.machine = "sm_90";
   auto pool = start(std::move(options));
-  CompileReply reply =
-      pool->compile("__global__ void k(int* p) {\n#if __CUDA_ARCH__ == 750\n  *p = 1234;\n#endif\n}\n", {});
+  const std::string own = "__global__ void k(int* p) {\n#if __CUDA_ARCH__ == 750\n  *p = 1234;\n#endif\n}\n";
+  ASSERT_TRUE(pool->compile_own(own).ok());
+  CompileReply reply = pool->compile(own, {});
   ASSERT_TRUE(reply.ok()) << reply.detail;
   EXPECT_NE(reply.image.find(".target sm_90"), std::string::npos) << reply.image;
   EXPECT_NE(reply.image.find("1234"), std::string::npos) << reply.image;

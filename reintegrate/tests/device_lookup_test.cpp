@@ -1,0 +1,102 @@
+// Device functions of a candidate that host code would find: nvcc looks names up without regard to who may call, in
+// templates and initialisers of the host, too. clang alone sees no difference there.
+#include "reintegrate/tests/host_proof_fixture.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+class DeviceLookupTest : public HostProofTest {
+ protected:
+  void SetUp() override {
+    HostProofTest::SetUp();
+    std::string text = kApplication;
+    auto replace = [&](const std::string& what, const std::string& instead) {
+      text.replace(text.find(what), what.size(), instead);
+    };
+    replace("#include <cstdlib>\n", "#include <algorithm>\n#include <cstdlib>\n#include <vector>\n");
+    replace("struct Options {\n  int verbose;\n};\n",
+            "struct Options {\n  int verbose;\n  friend bool operator<(const Options& a, const Options& b) { return "
+            "a.verbose < b.verbose; }\n};\n");
+    replace("int main(", "template <class T> T* assigned(T& a, T& b) { a = b; return &a; }\nint main(");
+    replace("  dim3 grid(",
+            "  std::vector<Options> all(argc);\n  std::sort(all.begin(), all.end());\n"
+            "  std::printf(\"%p\\n\", (void*)assigned(all[0], options));\n  dim3 grid(");
+    write("src/app.cu", text);
+    slice_lines("src/app.cu", 5, kLast + 3);  // From Options on.
+  }
+};
+
+constexpr const char* kMessage = "of the candidate, as nvcc's does";
+
+TEST_F(DeviceLookupTest, FunctionsThatNoHostCodeNamesAreProven) {
+  prepend(
+      "static __device__ float halved(float x) { return x / 2; }\n"
+      "__device__ inline float doubled(float x) { return x + x; }\n"
+      "template <class T> __device__ T tripled(T x) { return 3 * x; }\n"
+      "struct Pair {\n  float a, b;\n  __device__ Pair(float x) : a(x), b(__frcp_rn(x)) {}\n"
+      "  __device__ Pair& operator+=(const Pair& other) { a += other.a; return *this; }\n};\n");
+  candidate("a[i] = scaled(a[i])", "a[i] = tripled(halved(doubled((Pair(a[i]) += Pair(1)).a)))");
+  EXPECT_PROVEN(verdict());
+}
+
+TEST_F(DeviceLookupTest, AnOverloadThatATemplateOfTheHostFindsIsRefused) {
+  prepend(
+      "template <int N = 0>\n__device__ constexpr void swap(Options& a, Options& b) {\n  int c = a.verbose;\n"
+      "  a.verbose = b.verbose;\n  b.verbose = c;\n}\n");
+  EXPECT_HAS(verdict(), kMessage);
+}
+
+TEST_F(DeviceLookupTest, AHiddenFriendIsRefused) {
+  candidate("  int verbose;\n",
+            "  int verbose;\n  friend __device__ constexpr void swap(Options& a, Options& b) { a = b; }\n");
+  EXPECT_HAS(verdict(), kMessage);
+}
+
+TEST_F(DeviceLookupTest, OperatorsAndMembersThatTheHostFindsAreRefused) {
+  for (std::string member : {"__device__ constexpr Options(Options&& other, int = 0) : verbose(other.verbose) {}",
+                             "template <class T> __device__ constexpr Options& operator=(T&& other) { return *this; }",
+                             "__device__ constexpr Options* operator&() { return this; }"}) {
+    candidate("  int verbose;\n", "  int verbose;\n  " + member + "\n");
+    EXPECT_NE(verdict(), "") << member;
+    slice_lines("src/app.cu", 5, kLast + 3);
+  }
+}
+
+TEST_F(DeviceLookupTest, AnOverloadOfAFunctionOfTheKernelIsRefused) {
+  prepend("template <int N = 0> __device__ constexpr float scaled(double x) { return 0; }\n");
+  EXPECT_PROVEN(verdict()) << "the host passes a float";
+  slice_lines("src/app.cu", 5, kLast + 3);
+  std::string text = read("src/app.cu");
+  text.replace(text.find("scaled(first)"), 13, "scaled(first * 1.0)");
+  write("src/app.cu", text);
+  slice_lines("src/app.cu", 5, kLast + 3);
+  prepend("template <int N = 0> __device__ constexpr float scaled(double x) { return 0; }\n");
+  EXPECT_HAS(verdict(), kMessage);
+}
+
+TEST_F(DeviceLookupTest, AChangedConstantFunctionThatTheHostFoundBeforeIsRefused) {
+  std::string text = read("src/app.cu");
+  text.insert(text.find("// The kernel.\n"),
+              "template <int N = 0> __device__ constexpr void swap(Options& a, Options& b) { a = b; }\n");
+  write("src/app.cu", text);
+  slice_lines("src/app.cu", 5, kLast + 4);
+  candidate("{ a = b; }", "{ b = a; }");
+  EXPECT_NE(verdict(), "");
+}
+
+TEST_F(DeviceLookupTest, AFunctionThatTheWholeProgramCouldLinkBecomesStaticOrIsRefused) {
+  prepend("__device__ bool is_plausible(const float* x, int n) { return n > 0; }\n");
+  candidate("if (i < n)", "if (i < n && is_plausible(a, n))");
+  EXPECT_PROVEN(verdict());
+  EXPECT_HAS(plan()->changes[0].after, "\nstatic __device__ bool is_plausible(const float* x, int n) {");
+  EXPECT_HAS(behind_the_kernel("__device__ bool is_plausible(const float* x, int n) { return n > 0; }\n"),
+             "'is_plausible' in src/app.cu would be a name of the whole program: declare it static");
+}
+
+TEST_F(DeviceLookupTest, AFunctionThatAMacroNamesIsRefused) {
+  prepend("#define MAKE_HELPER(name) static __device__ float name(float x) { return x; }\nMAKE_HELPER(mine)\n");
+  EXPECT_HAS(verdict(), "is named by a macro");
+}
+
+}  // namespace
+}  // namespace kernelift::reintegrate
