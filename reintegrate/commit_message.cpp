@@ -32,6 +32,20 @@ std::string wrapped(const std::string& text, const std::string& first) {
   return out + "\n";
 }
 
+/// A line of text from outside, with what a forge would act on taken apart: `Closes #1`, `GH-1`, `@name`, addresses.
+std::string said(const std::string& text) {
+  const std::string line = shown_line(text);
+  std::string apart;
+  for (size_t i = 0; i < line.size(); ++i) {
+    apart += line[i];
+    const char next = i + 1 < line.size() ? line[i + 1] : ' ';
+    const bool number =
+        (line[i] == '#' || apart.ends_with("GH-") || apart.ends_with("gh-")) && next >= '0' && next <= '9';
+    if (number || (line[i] == '@' && next != ' ') || apart.ends_with("://")) apart += ' ';
+  }
+  return apart;
+}
+
 std::string listed_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (auto& line : lines) text += wrapped(line, "- ");
@@ -39,7 +53,7 @@ std::string listed_lines(const std::vector<std::string>& lines) {
 }
 
 void add_once(std::vector<std::string>& to, std::string line) {
-  line = shown_line(line);
+  line = said(line);
   if (std::ranges::find(to, line) == to.end()) to.push_back(std::move(line));
 }
 
@@ -57,7 +71,7 @@ std::string text_of(const CommittedKernel& tuned, bool titled) {
   section(titled ? "" : "\n", changes_of(tuned.steps));
   section("\nAssumed:\n", assumed);
   section("\nBeside its speed:\n", effects);
-  for (auto& sentence : tuned.knowledge) text += "\n" + wrapped(shown_line(sentence), "");
+  for (auto& sentence : tuned.knowledge) text += "\n" + wrapped(said(sentence), "");
   return text;
 }
 
@@ -86,18 +100,17 @@ std::vector<std::string> changes_of(const std::vector<Step>& steps) {
     while (end < merged.size() && merged[end] == merged[begin]) ++end;
     std::string line = merged[begin].text();
     if (end - begin > 1) line += end - begin == 2 ? ", twice" : ", " + std::to_string(end - begin) + " times";
-    lines.push_back(shown_line(line));  // A model may have written it.
+    lines.push_back(said(line));  // A model may have written it.
   }
   return lines;
 }
 
 std::string CommitMessage::text() const {
   const bool several = !with.empty();
-  std::string message =
-      "Tune " + (several ? counted(1 + with.size(), "kernel") + " together" : shown_line(kernel)) + "\n";
-  if (several) message += "\n" + shown_line(kernel) + ":\n";
+  std::string message = "Tune " + (several ? counted(1 + with.size(), "kernel") + " together" : said(kernel)) + "\n";
+  if (several) message += "\n" + said(kernel) + ":\n";
   message += text_of(*this, several);
-  for (auto& other : with) message += "\n" + shown_line(other.kernel) + ":\n" + text_of(other, several);
+  for (auto& other : with) message += "\n" + said(other.kernel) + ":\n" + text_of(other, several);
   message += "\n" + wrapped(shown_line(measured), "");
   if (!also_in.empty()) {
     std::string names;

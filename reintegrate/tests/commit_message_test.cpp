@@ -70,6 +70,19 @@ TEST(CommitMessage, CountsEqualStepsAndKeepsDifferentKnobsApart) {
             (std::vector<std::string>{"unroll k, twice", "A 1 -> 8", "B 3 -> 4"}));
 }
 
+TEST(CommitMessage, NothingFromOutsideMakesAForgeAct) {
+  CommitMessage message;
+  message.kernel = "smooth";
+  Step step;
+  step.origin = Step::Origin::Model, step.rule = "m",
+  step.summary = "Closes #12, fixes GH-3 and https://forge/o/r/issues/1, thanks @somebody; a[i] @ 2 #pragma";
+  message.steps = {step};
+  message.measured = "1.2x";
+  const std::string text = message.text();
+  for (const char* part : {"#12", "GH-3", "://forge", "@somebody"}) EXPECT_EQ(text.find(part), text.npos) << text;
+  EXPECT_NE(text.find("#pragma"), text.npos) << text;
+}
+
 TEST(CommitMessage, NoLineIsLongerThan72ColumnsAndTextFromOutsideBeginsNone) {
   CommitMessage message;
   message.kernel = "k";
