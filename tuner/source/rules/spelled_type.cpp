@@ -162,10 +162,22 @@ bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable
          (type.getBeginLoc().isMacroID() && !of_the_system(source, type.getBeginLoc()));
 }
 
+/// The array of numbers from which `auto x = array[i];` has its type; nullptr for other declarations.
+static const clang::VarDecl* array_of_element(const clang::VarDecl* variable) {
+  auto* initial = variable->getInit();
+  auto* element = initial ? llvm::dyn_cast<clang::ArraySubscriptExpr>(initial->IgnoreParenImpCasts()) : nullptr;
+  auto* array = element ? named_variable(element->getBase()) : nullptr;
+  const bool same = array && variable->getType()->isArithmeticType() && !array->getType()->getContainedAutoType() &&
+                    variable->getASTContext().hasSameUnqualifiedType(variable->getType(), element->getType());
+  return same ? array : nullptr;
+}
+
 std::string spelled_type(const KernelSource& source, const clang::VarDecl* variable) {
   auto* written = variable->getTypeSourceInfo();
   if (!written) return {};
   auto type = innermost(written->getTypeLoc());
+  if (auto* array = variable->getType()->getContainedAutoType() ? array_of_element(variable) : nullptr)
+    return spelled_type(source, array);
   if (type.getType()->isPointerType() || type.getType()->isArrayType() || type.getType()->getContainedAutoType())
     return {};
   auto& sources = source.context().getSourceManager();

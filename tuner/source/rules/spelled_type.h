@@ -30,7 +30,8 @@ bool fits_single(const clang::FloatingLiteral* literal);
 /// A macro of the program spells the variable's type or pointee type, or an alias hides the pointer.
 bool spelled_by_macro(const KernelSource& source, const clang::VarDecl* variable);
 /// The type of the variable, or of the elements that it leads to, as it is spelled: "float", "real", "T"; without
-/// const. Empty if it cannot be repeated: auto, an alias that hides a pointer, part of a macro.
+/// const; of `auto x = a[i];` that of a's elements. Empty if it cannot be repeated: any other auto, an alias that hides
+/// a pointer, part of a macro.
 std::string spelled_type(const KernelSource& source, const clang::VarDecl* variable);
 /// All mentioned integers have builtin types or aliases from system headers.
 bool only_plain_integers(const KernelSource& source, const clang::Stmt* root);

@@ -74,6 +74,15 @@ TEST(SharedTiling, StagesOperandsAndKeepsATileOfOutputsInRegisters) {
 )");
 }
 
+TEST(SharedTiling, StagesWhatIsReadThroughTheReadOnlyCache) {
+  const std::string text =
+      tiled(product("  if (i < m && j < n) {\n    float sum = 0;\n"
+                    "    for (int k = 0; k < l; ++k) sum += __ldg(&a[i * l + k]) * __ldg(&b[k * n + j]);\n"
+                    "    c[i * n + j] = sum;\n  }\n"));
+  EXPECT_THAT(text, HasSubstr("= i < m && k < l ? __ldg(&a[i * l + k]) : 0;"));
+  EXPECT_THAT(text, HasSubstr("sum[u][v] += a_tile[k - k_begin][thread_row + u] * b_tile[k - k_begin]"));
+}
+
 TEST(SharedTiling, CoversTheThreadsOfTheOriginalWithBlocksOfItsOwnSize) {
   auto found = offers("shared_tiling", kSum, k64, plane());
   ASSERT_EQ(found.size(), 1u);
@@ -297,6 +306,15 @@ TEST(SharedTiling, SpellsTypesAndBoundsAsTheProgramDoes) {
       HasSubstr(
           "const int i = block_row + threadIdx.y + piece * 16;\n      const size_t k = k_begin + threadIdx.x;\n"));
   EXPECT_THAT(text, HasSubstr("i < M && k < DEPTH ? a[i * DEPTH + k] : 0;"));
+}
+
+TEST(SharedTiling, GivesAPromotedSumTheTypeOfItsArray) {
+  const std::string text =
+      tiled(product("  if (i < m && j < n) {\n    auto sum = c[i * n + j];\n    for (int k = 0; k < l; ++k) sum += a[i "
+                    "* l + k] * b[k "
+                    "* n + j];\n    c[i * n + j] = sum;\n  }\n",
+                    "const REAL *a, const REAL *b, REAL *__restrict__ c", "#define REAL float\n"));
+  EXPECT_THAT(text, HasSubstr("  REAL sum[4][4] = {};\n"));
 }
 
 TEST(SharedTiling, PassesOverTilesPastTheDiagonal) {

@@ -57,4 +57,14 @@ bool TileDependence::is_adjacent(const clang::Expr* element, const clang::VarDec
           is_term(subscript->getBase(), index));
 }
 
+const clang::ArraySubscriptExpr* read_through_cache(const clang::Stmt* statement) {
+  auto* call = llvm::dyn_cast<clang::CallExpr>(statement);
+  auto* callee = call ? call->getDirectCallee() : nullptr;
+  if (!callee || !callee->getIdentifier() || callee->getName() != "__ldg" || call->getNumArgs() != 1) return nullptr;
+  auto* address = llvm::dyn_cast<clang::UnaryOperator>(call->getArg(0)->IgnoreParenImpCasts());
+  return address && address->getOpcode() == clang::UO_AddrOf
+             ? llvm::dyn_cast<clang::ArraySubscriptExpr>(address->getSubExpr()->IgnoreParens())
+             : nullptr;
+}
+
 }  // namespace kernelift::tuner

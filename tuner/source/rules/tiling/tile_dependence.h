@@ -30,4 +30,7 @@ class TileDependence {
   std::set<const clang::VarDecl*> changed_;
 };
 
+/// The element that `__ldg(&x[i])` reads; nullptr for other statements.
+const clang::ArraySubscriptExpr* read_through_cache(const clang::Stmt* statement);
+
 }  // namespace kernelift::tuner

@@ -64,7 +64,8 @@ class TileFinder {
   bool add_element_sum(const clang::ArraySubscriptExpr* element);
   bool start_sums();
   bool find_loads(const clang::Stmt* statement, bool conditional);
-  bool add_load(const clang::ArraySubscriptExpr* load, bool conditional);
+  /// `use`: the load, or a call that reads it.
+  bool add_load(const clang::ArraySubscriptExpr* load, const clang::Stmt* use, bool conditional);
   bool sort_declarations();
   bool find_stores();
   bool stores_apart();
@@ -294,42 +295,41 @@ bool TileFinder::start_sums() {
 
 bool TileFinder::find_loads(const clang::Stmt* statement, bool conditional) {
   if (!statement || builtin_of(statement)) return true;
+  if (auto* load = read_through_cache(statement)) return add_load(load, statement, conditional);
   if (auto* unary = llvm::dyn_cast<clang::UnaryOperator>(statement);
       unary && (unary->getOpcode() == clang::UO_Deref || unary->getOpcode() == clang::UO_AddrOf))
     return false;
   if (auto* member = llvm::dyn_cast<clang::MemberExpr>(statement); member && member->isArrow()) return false;
-  if (auto* load = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) return add_load(load, conditional);
+  if (auto* load = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) return add_load(load, load, conditional);
   auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
-  const bool decides =
-      llvm::isa<clang::IfStmt, clang::ConditionalOperator>(statement) || (binary && binary->isLogicalOp());
-  return std::ranges::all_of(statement->children(),
-                             [&](auto* child) { return find_loads(child, conditional || decides); });
+  conditional |= llvm::isa<clang::IfStmt, clang::ConditionalOperator>(statement) || (binary && binary->isLogicalOp());
+  return std::ranges::all_of(statement->children(), [&](auto* child) { return find_loads(child, conditional); });
 }
 
-bool TileFinder::add_load(const clang::ArraySubscriptExpr* load, bool conditional) {
+bool TileFinder::add_load(const clang::ArraySubscriptExpr* load, const clang::Stmt* use, bool conditional) {
   if (sum_of(named_variable(load->getBase()))) return true;
   const clang::Expr* base = load;
   while (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(base))
     base = element->getBase()->IgnoreParenImpCasts();
   auto* array = named_variable(base);
-  const std::string text = source_.spelled(load), type = array ? spelled_type(source_, array) : "";
+  const std::string text = source_.spelled(use), type = array ? spelled_type(source_, array) : "";
   if (!array || text.empty() || type.empty() || !is_number(load->getType()) || !is_pure(load)) return false;
   const TileAxes axes = depends_.of(load);
   if (axes == 0 || axes == kTileStep) return true;  // The same for all threads.
   if (conditional || axes == (kTileRow | kTileColumn | kTileStep)) return false;
   if (!(axes & kTileStep)) {
     for (auto& kept : found_.kept)
-      if (!kept.variable && squeezed(kept.value) == squeezed(text)) return kept.uses.push_back(load), true;
-    found_.kept.push_back({unused_name(array->getNameAsString() + "_kept"), type, text, axes, nullptr, {load}});
+      if (!kept.variable && squeezed(kept.value) == squeezed(text)) return kept.uses.push_back(use), true;
+    found_.kept.push_back({unused_name(array->getNameAsString() + "_kept"), type, text, axes, nullptr, {use}});
     return true;
   }
   for (auto& operand : found_.operands)
-    if (squeezed(operand.element) == squeezed(text)) return operand.uses.push_back(load), true;
+    if (squeezed(operand.element) == squeezed(text)) return operand.uses.push_back(use), true;
   TileOperand operand{array->getNameAsString(), type, text};
   operand.bytes = bytes_of(load->getType());
   operand.of_rows = axes & kTileRow;
   operand.along_steps = depends_.is_adjacent(load, found_.counter);
-  operand.uses = {load};
+  operand.uses = {use};
   found_.operands.push_back(std::move(operand));
   return true;
 }
