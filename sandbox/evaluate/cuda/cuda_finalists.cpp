@@ -162,8 +162,8 @@ std::optional<Evaluation> CudaEvaluator::confirm_by(const Candidate& candidate,
 }
 
 ConfirmCost CudaEvaluator::confirm_cost() const {
-  // Before there was one: two verdicts, as the application would have it patched and embedded, and a build by its
-  // compiler.
+  // Before there was one: the launches of two verdicts, as the application would have it patched and embedded; and, as
+  // a guess, all else, a build by its compiler above all.
   constexpr double kGuessSeconds = 4, kVerdicts = 2, kMostlyLaunches = 10;
   // For a finalist that is held to the error bounds of the original's sums: those of perturbed inputs, and about as
   // long for other sizes.
@@ -178,7 +178,7 @@ ConfirmCost CudaEvaluator::confirm_cost() const {
     return cost;
   }
   const double launches = kVerdicts * expected_seconds_;
-  cost.each = std::max(kGuessSeconds, launches);
+  cost.each = kGuessSeconds + launches;
   if (launches > kGuessSeconds) cost.own = kVerdicts * own_seconds_;
   // Of launches that take much longer than all else it is known how long they take.
   cost.guessed = launches < kMostlyLaunches;
