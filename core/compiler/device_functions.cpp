@@ -29,7 +29,8 @@ class Noting : public clang::DynamicRecursiveASTVisitor {
     const auto begin = sources_.getDecomposedLoc(sources_.getExpansionLoc(function->getInnerLocStart()));
     if (auto* path = path_of_(begin.first))
       functions_.push_back({function->getQualifiedNameAsString(), seen(*function), *path, begin.second,
-                            function->getLocation().isMacroID(), is_global(*function)});
+                            function->getLocation().isMacroID(), function->isConstexprSpecified(),
+                            is_global(*function)});
     return true;
   }
 
@@ -40,8 +41,8 @@ class Noting : public clang::DynamicRecursiveASTVisitor {
     return method && method->getParent()->isLambda();
   }
   static bool is_global(const clang::FunctionDecl& function) {
-    return !function.isInlined() && !function.getDescribedFunctionTemplate() &&
-           !llvm::isa<clang::CXXMethodDecl>(function) && function.isExternallyVisible();
+    return !function.isInlined() && !function.getDescribedFunctionTemplate() && !function.isDependentContext() &&
+           function.isExternallyVisible();
   }
   std::string text(clang::SourceRange range) const {
     const auto whole = sources_.getExpansionRange(range).getAsRange();
@@ -75,11 +76,23 @@ class Consumer : public clang::ASTConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     auto& sources = context.getSourceManager();
     Noting noting(context, path_of_, functions_);
-    for (clang::Decl* decl : context.getTranslationUnitDecl()->noload_decls())
-      if (path_of_(sources.getFileID(sources.getExpansionLoc(decl->getLocation())))) noting.TraverseDecl(decl);
+    auto is_given = [&](const clang::Decl* decl) {
+      return path_of_(sources.getFileID(sources.getExpansionLoc(decl->getLocation()))) != nullptr;
+    };
+    each_decl(*context.getTranslationUnitDecl(), [&](clang::Decl* decl) {
+      if (is_given(decl)) noting.TraverseDecl(decl);
+    });
   }
 
  private:
+  /// Of namespaces, whichever file opens them.
+  static void each_decl(const clang::DeclContext& scope, const std::function<void(clang::Decl*)>& visit) {
+    for (clang::Decl* decl : scope.noload_decls())
+      if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl))
+        each_decl(*llvm::cast<clang::DeclContext>(decl), visit);
+      else visit(decl);
+  }
+
   const PathOf path_of_;
   std::vector<DeviceFunction>& functions_;
 };

@@ -19,9 +19,10 @@ struct DeviceFunction {
   /// What a caller sees of it: how it is declared, and its text where a constant expression may call it.
   std::string seen;
   std::filesystem::path file;
-  size_t begin = 0;        ///< Where its specifiers begin.
-  bool by_macro = false;   ///< A macro spells its name.
-  bool is_global = false;  ///< Other files could link it: neither inline, nor static, nor a template or member.
+  size_t begin = 0;          ///< Where its specifiers begin.
+  bool by_macro = false;     ///< A macro spells its name.
+  bool is_constant = false;  ///< A constant expression may call it.
+  bool is_global = false;    ///< Other files could link it: neither inline, nor static, nor a template or member.
   auto operator<=>(const DeviceFunction&) const = default;
 };
 

@@ -265,7 +265,15 @@ Status run(const HostUnit& unit, HeaderSet set, const std::vector<FileVersion>& 
   return done();
 }
 
-/// Compiles, and notes the device functions of the given files.
+GivenPath paths_in(clang::CompilerInstance& compiler, const GivenFiles& given) {
+  return [&sources = compiler.getSourceManager(), &given](clang::FileID id) -> const fs::path* {
+    auto entry = sources.getFileEntryRefForID(id);
+    auto* version = entry ? given.find(entry->getUniqueID()) : nullptr;
+    return version ? &version->path : nullptr;
+  };
+}
+
+/// Compiles, and notes the functions of the given files.
 class Compiling : public Watched<clang::EmitLLVMOnlyAction> {
  public:
   Compiling(const GivenFiles& given, HostHalf& half, llvm::LLVMContext& context)
@@ -274,14 +282,9 @@ class Compiling : public Watched<clang::EmitLLVMOnlyAction> {
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
-    auto& sources = compiler.getSourceManager();
-    auto of = [this, &sources](clang::FileID id) -> const fs::path* {
-      auto entry = sources.getFileEntryRefForID(id);
-      auto* version = entry ? given_.find(entry->getUniqueID()) : nullptr;
-      return version ? &version->path : nullptr;
-    };
     std::vector<std::unique_ptr<clang::ASTConsumer>> both;
-    both.push_back(note_device_functions(of, half_.device_functions));
+    both.push_back(note_device_functions(paths_in(compiler, given_), half_.device_functions));
+    both.push_back(note_written_functions(paths_in(compiler, given_), half_.written));
     both.push_back(Watched::CreateASTConsumer(compiler, file));
     return std::make_unique<clang::MultiplexConsumer>(std::move(both));
   }
@@ -381,6 +384,41 @@ Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& u
   if (half.ok() || only || !cuda_toolkit()) return half;
   auto again = compile(context, unit, other(unit.headers), files);
   return again.ok() ? std::move(again) : std::move(half);
+}
+
+namespace {
+
+class Using : public Watched<clang::SyntaxOnlyAction> {
+ public:
+  Using(const GivenFiles& given, std::set<fs::path>& read, const std::set<WrittenFunction>& known,
+        const std::string& added, std::vector<HostUse>& uses)
+      : Watched(given, read), given_(given), known_(known), added_(added), uses_(uses) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler, llvm::StringRef) override {
+    return note_host_uses(paths_in(compiler, given_), known_, added_, uses_);
+  }
+
+ private:
+  const GivenFiles& given_;
+  const std::set<WrittenFunction>& known_;
+  const std::string& added_;
+  std::vector<HostUse>& uses_;
+};
+
+}  // namespace
+
+Result<std::vector<HostUse>> host_uses(const HostUnit& unit, const std::vector<FileVersion>& files,
+                                       const std::set<WrittenFunction>& known, const std::string& added) {
+  std::vector<HostUse> uses;
+  std::set<fs::path> read;
+  KERNELIFT_TRY(run(unit, unit.headers, files, false, [&](clang::CompilerInstance& compiler, const GivenFiles& given) {
+    compiler.getDiagnostics().setErrorLimit(0);
+    Using action(given, read, known, added, uses);
+    compiler.ExecuteAction(action);
+    return true;
+  }));
+  return uses;
 }
 
 HostText readable_host_text(const HostUnit& unit, const std::vector<FileVersion>& files, bool identifiers) {

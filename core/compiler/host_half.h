@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/compiler/device_functions.h"
 #include "core/compiler/frontend.h"
+#include "core/compiler/host_uses.h"
 #include "core/toolchain/nvcc_command.h"
 
 namespace llvm {
@@ -47,6 +48,7 @@ struct FileVersion {
 struct HostHalf {
   std::unique_ptr<llvm::Module> module;
   std::vector<DeviceFunction> device_functions;  ///< Of the given files.
+  std::set<WrittenFunction> written;             ///< The same, of all functions.
   HeaderSet headers = HeaderSet::Lean;           ///< The headers with which it was compiled.
   std::set<std::filesystem::path> read;          ///< The given files that it read.
 };
@@ -54,6 +56,11 @@ struct HostHalf {
 /// Compiles with unit.headers, and if that fails and `only` is false with the other set. An Error holds diagnostics.
 Result<HostHalf> compile_host_half(llvm::LLVMContext& context, const HostUnit& unit,
                                    const std::vector<FileVersion>& files, bool only = false);
+
+/// What host code reaches of functions in the given files that `known` does not have; `added`: see note_host_uses().
+/// Errors in the text are passed over.
+Result<std::vector<HostUse>> host_uses(const HostUnit& unit, const std::vector<FileVersion>& files,
+                                       const std::set<WrittenFunction>& known, const std::string& added);
 
 /// What the preprocessor reads for the unit's host half.
 struct HostText {

@@ -76,6 +76,16 @@ bool is_shadow(const GlobalValue* value) {
          !variable->hasSection() && !variable->isThreadLocal() && variable->hasLocalLinkage();
 }
 
+/// By its name a variable is a static one, one in an unnamed namespace, or one of a function: `_ZN3detL4madeE`.
+bool is_named_as_local(StringRef symbol) {
+  if (!symbol.consume_front("_Z")) return false;
+  if (symbol.starts_with("L") || symbol.starts_with("Z") || symbol.contains("_GLOBAL__N_")) return true;
+  if (!symbol.consume_front("N")) return false;
+  for (unsigned size = 0; !symbol.consumeInteger(10, size);
+       symbol = symbol.drop_front(std::min<size_t>(size, symbol.size()))) {}
+  return symbol.starts_with("L");
+}
+
 /// True if the function uses nothing that it did not use before.
 bool uses_nothing_new(const GlobalValue* before, const GlobalValue* after) {
   auto *left = dyn_cast_or_null<Function>(before), *right = dyn_cast_or_null<Function>(after);
@@ -158,10 +168,10 @@ std::optional<HostChange> change_by_candidate(const Module& without, const Modul
       continue;
     }
     if ((gone || is_shadow(after)) && (fresh || is_shadow(before))) {
-      if (fresh && relocatable && !StringRef(difference.symbol).starts_with("_Z"))
-        return HostChange{difference.symbol,
+      if (fresh && relocatable && !is_named_as_local(difference.symbol))
+        return HostChange{demangle(difference.symbol),
                           "the patch adds a device variable that relocatable code makes a global name of the program; "
-                          "a static one, or one in a namespace, would not be"};
+                          "a static one, or one in an unnamed namespace, would not be"};
       continue;
     }
     if (permitted && difference.kind == Kind::Changed && uses_nothing_new(before, after)) {

@@ -43,16 +43,17 @@ std::vector<LineNote> line_notes(const std::string& original, const std::string&
   return notes;
 }
 
+const std::string kForHost = "__attribute__((host)) ";
+
 /// The text in which the functions that begin there are the host's, too.
 FileVersion on_both_sides(const FileVersion& version, const std::set<size_t>& begins) {
-  static constexpr std::string_view kHost = "__attribute__((host)) ";
   FileVersion both = version;
   size_t added = 0;
   for (size_t begin : begins) {
-    both.text.insert(begin + added, kHost);
-    added += kHost.size();
+    both.text.insert(begin + added, kForHost);
+    added += kForHost.size();
     for (auto& note : both.lines)
-      if (note.offset >= begin + added - kHost.size()) note.offset += kHost.size();
+      if (note.offset >= begin + added - kForHost.size()) note.offset += kForHost.size();
   }
   return both;
 }
@@ -163,11 +164,51 @@ class Proving {
     return change ? Status(changed(unit, *change)) : done();
   }
 
+  /// A constant function of the device that is gone may have been the one that nvcc's host code found.
+  Status check_removed(const HostUnit& unit, const HostHalf& declared, const HostHalf& after) {
+    std::set<std::string> left;
+    for (auto& function : after.device_functions) left.insert(function.name);
+    for (auto& function : declared.device_functions)
+      if (function.is_constant && !left.contains(function.name))
+        return refused("the candidate removes the constant device function '" + function.name + "' from " +
+                       name_of(unit) + ", which host code may have found");
+    return done();
+  }
+
+  /// What clang folds leaves no trace in its IR, and may be a call to another compiler. So no host code may reach a
+  /// function that the candidate adds or changes, all that is the device's being the host's, too.
+  Status check_host_uses(const HostUnit& unit, const HostHalf& declared, const HostHalf& after) {
+    const bool changed = std::ranges::any_of(
+        after.written, [&](auto& function) { return !function.is_kernel && !declared.written.contains(function); });
+    if (!changed) return done();
+    std::map<fs::path, std::set<size_t>> places;
+    for (auto& function : after.device_functions)
+      if (!function.by_macro) places[function.file].insert(function.begin);
+    std::vector<FileVersion> visible = after_;
+    for (auto& version : visible)
+      if (auto found = places.find(version.path); found != places.end())
+        version = on_both_sides(version, found->second);
+    KERNELIFT_ASSIGN(auto uses, host_uses(unit, visible, declared.written, kForHost));
+    for (auto& use : uses) {
+      if (q_.rules.allow_changes && is_for_both(use.function)) continue;
+      Error error = refused(
+          "the patch would change the host program, of which a candidate may change nothing but "
+          "launches: in " +
+          name_of(unit) + " host code ('" + use.user + "') uses '" + use.function +
+          "', which the candidate adds or changes");
+      if (is_for_both(use.function))
+        error.message += "; --allow-host-changes lets functions change that are compiled for both sides";
+      return error;
+    }
+    return done();
+  }
+
   /// nvcc lets host code find functions of the device, which clang does not: templates and initialisers then run what
   /// is a constant expression, and end the program at the rest; what is not static it makes a name of the program, too.
   /// So the unit is compared once more with the candidate's functions as the host's: it has to use none of them.
   Status check_device_functions(const HostUnit& unit, llvm::LLVMContext& context, const HostHalf& declared,
                                 const HostHalf& after) {
+    KERNELIFT_TRY(check_host_uses(unit, declared, after));
     std::set<std::pair<std::string, std::string>> known;
     for (auto& function : declared.device_functions) known.emplace(function.name, function.seen);
     std::map<fs::path, std::set<size_t>> places;
@@ -175,12 +216,15 @@ class Proving {
     for (auto& function : after.device_functions) {
       if (known.contains({function.name, function.seen})) continue;
       const std::string its = "the candidate's device function '" + function.name + "' in " + name_of(unit);
+      if (function.name.ends_with("operator!="))
+        return refused(its + " keeps compilers of C++20 from reversing ==, and not all alike");
       if (function.by_macro) return refused(its + " is named by a macro, so that host code may find it");
       if (function.is_global)
         return refused(its + " would be a name of the whole program: declare it static or inline");
       places[function.file].insert(function.begin);
       names += (names.empty() ? "'" : ", '") + function.name + "'";
     }
+    KERNELIFT_TRY(check_removed(unit, declared, after));
     if (places.empty()) return done();
     std::vector<FileVersion> visible = after_;
     for (auto& version : visible)

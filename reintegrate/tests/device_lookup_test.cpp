@@ -26,7 +26,7 @@ class DeviceLookupTest : public HostProofTest {
   }
 };
 
-constexpr const char* kMessage = "of the candidate, as nvcc's does";
+constexpr const char* kMessage = "which the candidate adds or changes";
 
 TEST_F(DeviceLookupTest, FunctionsThatNoHostCodeNamesAreProven) {
   prepend(
@@ -91,6 +91,65 @@ TEST_F(DeviceLookupTest, AFunctionThatTheWholeProgramCouldLinkBecomesStaticOrIsR
   EXPECT_HAS(plan()->changes[0].after, "\nstatic __device__ bool is_plausible(const float* x, int n) {");
   EXPECT_HAS(behind_the_kernel("__device__ bool is_plausible(const float* x, int n) { return n > 0; }\n"),
              "'is_plausible' in src/app.cu would be a name of the whole program: declare it static");
+}
+
+TEST_F(DeviceLookupTest, WhatClangFoldsIsAUseAllTheSame) {
+  auto insert = [&](const std::string& what, const std::string& before) {
+    std::string text = read("src/app.cu");
+    text.insert(text.find(before), what);
+    write("src/app.cu", text);
+  };
+  insert("__host__ __device__ constexpr int div_up(int a, int b) { return (a + b - 1) / b; }\n", "// The kernel.\n");
+  insert("struct Settings { int steps = 100; };\nstatic Settings settings;\n", "// The kernel.\n");
+  insert("static const int kBlocks = div_up(4000, 128);\n", "int main(");
+  slice_lines("src/app.cu", 5, kLast + 6);
+  candidate("(a + b - 1) / b", "a / b + (a % b != 0)");
+  EXPECT_HAS(verdict(), "host code ('kBlocks') uses 'div_up', " + std::string(kMessage));
+  slice_lines("src/app.cu", 5, kLast + 6);
+  prepend("template <int N = 0> __device__ constexpr int div_up(int a, short b) { return 32; }\n");
+  EXPECT_PROVEN(verdict()) << "nothing calls it with a short";
+  slice_lines("src/app.cu", 5, kLast + 6);
+  candidate("struct Settings { int steps = 100; };",
+            "__device__ constexpr int slow(int n) { return n; }\nstruct Settings { int steps = slow(100); };");
+  EXPECT_HAS(verdict(), "uses 'slow', ");
+}
+
+TEST_F(DeviceLookupTest, WhatAKnownDeviceFunctionCallsIsAUse) {
+  std::string text = read("src/app.cu");
+  text.insert(text.find("// The kernel.\n"),
+              "__device__ constexpr int twice(int n) { return 2 * n; }\n"
+              "template <int N = 0> __device__ constexpr void swap(Options& a, Options& b) {\n"
+              "  int c = a.verbose;\n  a.verbose = b.verbose;\n  b.verbose = c + 0 * twice(c);\n}\n");
+  write("src/app.cu", text);
+  slice_lines("src/app.cu", 5, kLast + 9);
+  candidate("return 2 * n;", "return n + n;");
+  EXPECT_HAS(verdict(), "uses 'twice', ");
+}
+
+TEST_F(DeviceLookupTest, AFileThatIsIncludedWithinANamespaceIsReadLikeAnyOther) {
+  std::string text = read("src/app.cu");
+  const size_t begin = text.find("struct Options"), end = text.find("static int smaller");
+  write("src/part.h", text.substr(begin, end - begin));
+  text.replace(begin, end - begin, "namespace app {\n#include \"part.h\"\n}\nusing namespace app;\n");
+  write("src/app.cu", text);
+  SourcePatch patch;
+  const std::string part = read("src/part.h");
+  auto verdict_with = [&](const std::string& added) {
+    std::string after = part;
+    after.insert(after.find("// The kernel."), added);
+    patch.changes = {{root / "src/part.h", "src/part.h", part, after, false, part, part}};
+    auto proof = prove_host_half({request.mep, &*request.scan, patch, request.host});
+    return proof.ok() ? std::string() : proof.error().message;
+  };
+  EXPECT_PROVEN(verdict_with("static __device__ float halved(float x) { return x / 2; }\n"));
+  EXPECT_HAS(verdict_with("template <int N = 0> __device__ constexpr void swap(Options& a, Options& b) { a = b; }\n"),
+             kMessage);
+  EXPECT_HAS(verdict_with("__device__ float helper(float x) { return x; }\n"), "a name of the whole program");
+}
+
+TEST_F(DeviceLookupTest, AnOperatorThatCompilersRewriteDifferentlyIsRefused) {
+  prepend("__device__ inline bool operator!=(const Options& a, const Options& b) { return a.verbose != b.verbose; }\n");
+  EXPECT_HAS(verdict(), "reversing ==");
 }
 
 TEST_F(DeviceLookupTest, AFunctionThatAMacroNamesIsRefused) {

@@ -180,6 +180,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
       if (!guide->isImplicit()) add_specialization(*guide, guide->getDeducedTemplate()->getLocation());
       return true;
     }
+    if (is_lambda_of_device(*function)) return true;
     const bool is_member = llvm::isa<clang::CXXMethodDecl>(function);
     if (function->isImplicit() || function->isDefaulted() || (function->isDeleted() && is_member)) return true;
     if (!on_device(*function)) add("host-function", host_text(*function), function->getLocation());
@@ -367,6 +368,19 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
         at, "it is a function of the host");
   }
 
+  /// A lambda within device code is the device's, though clang takes what may be a constant expression for both sides'.
+  static bool is_lambda_of_device(const clang::FunctionDecl& function) {
+    auto is_lambda = [](const clang::FunctionDecl& one) {
+      auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&one);
+      return method && method->getParent()->isLambda();
+    };
+    if (!is_lambda(function)) return false;
+    for (auto* scope = function.getParent(); scope; scope = scope->getParent())
+      if (auto* around = llvm::dyn_cast<clang::FunctionDecl>(scope); around && !is_lambda(*around))
+        return on_device(*around) && !around->hasAttr<clang::CUDAHostAttr>();
+    return false;
+  }
+
   void detects(const clang::Expr& of) {
     if (of.isInstantiationDependent() && asks(of))
       add("detection", recorder_.text(of.getSourceRange()), of.getBeginLoc(), kDetection);
@@ -385,10 +399,12 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     if (auto* list = llvm::dyn_cast<clang::InitListExpr>(of))
       return std::ranges::all_of(list->inits(), [](auto* one) { return is_data(*one); }) &&
              (!list->hasArrayFiller() || is_data(*list->getArrayFiller()));
-    if (auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(of)) return made->getConstructor()->isTrivial();
+    if (auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(of))
+      return made->getConstructor()->isTrivial() &&
+             std::ranges::all_of(made->arguments(), [](auto* one) { return is_data(*one); });
     if (auto* member = llvm::dyn_cast<clang::CXXDefaultInitExpr>(of)) return is_data(*member->getExpr());
     auto* call = llvm::dyn_cast<clang::CallExpr>(of);
-    return (call && call->getBuiltinCallee()) ||  // `INFINITY`
+    return (call && call->getBuiltinCallee() && call->getNumArgs() == 0) ||  // `INFINITY`
            llvm::isa<clang::StringLiteral, clang::ImplicitValueInitExpr, clang::CXXNullPtrLiteralExpr,
                      clang::TypeTraitExpr>(of) ||
            is_arithmetic(*of);

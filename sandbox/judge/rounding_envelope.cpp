@@ -13,6 +13,9 @@ constexpr double kMargin = 4;
 // distributed noise exceeds three times the largest difference among sixteen runs once in 4000, and twice that of eight
 // runs once in 57.
 constexpr double kRunMargin = 3;
+// A rounding at random has an error of half a unit, the nearest one of 0.3: the largest of some runs is seldom
+// exceeded.
+constexpr double kSumsMargin = 1.5;
 // The geometric mean is a weaker measure of the size of an element's terms: small numbers among the others lower it.
 constexpr double kTypicalMargin = 4;
 constexpr double kCapUnits = 800;      // In units of ElementType::epsilon: 9.5e-5 for float.
@@ -50,10 +53,12 @@ void RoundingEnvelope::add(std::span<const std::byte> reference, std::span<const
   }
 }
 
+static double capped(const ElementType& type, double envelope) {
+  return std::min((type.width == kHalfWidth ? kNarrowCapUnits : kCapUnits) * type.epsilon(), envelope);
+}
+
 double granted_envelope(const ElementType& type, double spread) {
-  if (spread <= 0) return 0;
-  double cap = (type.width == kHalfWidth ? kNarrowCapUnits : kCapUnits) * type.epsilon();
-  return std::min(cap, kMargin * spread);
+  return spread > 0 ? capped(type, kMargin * spread) : 0;
 }
 
 void Spread::grant(const ElementType& type, FloatTolerance& tolerance) const {
@@ -64,6 +69,10 @@ void Spread::grant(const ElementType& type, FloatTolerance& tolerance) const {
 void Spread::grant_of_runs(FloatTolerance& tolerance) const {
   widen(tolerance, kRunMargin * rms, kTypicalMargin * kRunMargin * typical);
   tolerance.denormals |= denormals;
+}
+
+void Spread::grant_of_sums(const ElementType& type, FloatTolerance& tolerance) const {
+  widen(tolerance, capped(type, kSumsMargin * rms), kTypicalMargin * kSumsMargin * typical);
 }
 
 LaneEnvelopes::LaneEnvelopes(ElementLayout layout) : layout_(std::move(layout)) {
@@ -82,23 +91,27 @@ void LaneEnvelopes::grant(ErrorBounds& bounds) const {
 }
 
 LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)) {
-  for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type);
+  for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type), moved_.emplace_back(lane.type);
 }
 
 void LaneReferences::add(std::span<const std::byte> reference, std::span<const std::byte> run) {
   std::vector<std::byte> left, right;
-  for (size_t i = 0; i < lanes_.size(); ++i)
-    if (layout_.lanes[i].type.is_float())
-      lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, run, right));
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (!layout_.lanes[i].type.is_float()) continue;
+    const auto expected = lane_bytes(layout_, i, reference, left), got = lane_bytes(layout_, i, run, right);
+    lanes_[i].add(expected, got), moved_[i].add(expected, got);
+  }
 }
 
 void LaneReferences::grant(std::span<const std::byte> reference, ErrorBounds& bounds) const {
   std::vector<std::byte> gathered;
   bounds.nearer.assign(lanes_.size(), nullptr);
-  for (size_t i = 0; i < lanes_.size(); ++i)
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    moved_[i].spread().grant_of_sums(layout_.lanes[i].type, bounds.tolerances[i]);
     if (auto settled = std::make_shared<NearerReference>(lanes_[i]);
         settled->settle(lane_bytes(layout_, i, reference, gathered)))
       bounds.nearer[i] = std::move(settled);
+  }
 }
 
 }  // namespace kernelift::sandbox

@@ -80,6 +80,10 @@ TEST(StaticFunctions, AreTheNewOnesThatOtherFilesCouldLink) {
             "namespace a {\nstatic float __device__ g() { return 1; }\n}\n");
   EXPECT_EQ(made("[[nodiscard]] __device__ int h() { return 1; }\n"),
             "[[nodiscard]] static __device__ int h() { return 1; }\n");
+  EXPECT_EQ(made("__device__ float2 operator+(float2 a, float2 b) { return a; }\n"),
+            "static __device__ float2 operator+(float2 a, float2 b) { return a; }\n");
+  EXPECT_EQ(made("__device__ float x(float y) { return y; }\n"), "static __device__ float x(float y) { return y; }\n")
+      << "a parameter of the own text has the name, no function";
   for (std::string same :
        {"static __device__ int s();\n", "__device__ inline int i() { return 1; }\n",
         "__device__ __forceinline__ int j() { return 1; }\n", "template <class T> __device__ T t(T x) { return x; }\n",

@@ -91,7 +91,7 @@ class Scopes {
     while (at_ < tokens_.size()) {
       of_device |= is(at_, {"__device__"});
       is_local |= is(at_, {"static", "inline", "__inline__", "__forceinline__", "constexpr", "consteval", "template",
-                           "extern", "friend", "__global__", "__host__", "operator"});
+                           "extern", "friend", "__global__", "__host__"});
       if (is(at_, {";", "}"})) return void(++at_);  // "}": of a namespace, whose declarations were read in it.
       if (is(at_, {"namespace"})) return read_namespace();
       if (is(at_, {"extern"}) && at_ + 2 < tokens_.size() && tokens_[at_ + 1].kind == Kind::String &&
@@ -104,7 +104,11 @@ class Scopes {
       if (is(at_, {"struct", "class", "union"})) is_type = true;
       if (is(at_, {"enum"})) is_enum = true;
       if (is(at_, {"operator"})) {
-        if (auto name = operator_at(tokens_, at_); !name.empty()) declared_.insert(name);
+        if (auto name = operator_at(tokens_, at_); !name.empty()) {
+          declared_.insert(name);
+          if (of_device && !is_local && !is_type && !(at_ > 0 && is(at_ - 1, {"::"})))
+            global_functions_.push_back({name, tokens_[begin].offset}), is_local = true;
+        }
         at_ = past_until(at_ + 1, {"("});
         continue;
       }
@@ -190,7 +194,7 @@ IntroducedNames introduced_names(std::string_view own, std::string_view changed)
 
 std::string with_static_functions(std::string_view own, std::string_view changed) {
   static constexpr std::string_view kStatic = "static ";
-  const std::set<std::string> known = words_of(own);
+  const std::set<std::string> known = Scopes(source_tokens(own)).run();
   Scopes scopes(source_tokens(changed));
   scopes.run();
   std::string text(changed);

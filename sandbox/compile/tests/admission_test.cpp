@@ -129,6 +129,15 @@ TEST_F(AdmissionTest, RefusesInitialisersThatRunOnTheHost) {
   // Of a device variable the host has a shadow, which another compiler may construct where clang folds.
   expect_refused("host-initialiser", "struct S { int n; __device__ constexpr S() : n(1) {} };\n__device__ S s;\n");
   expect_refused("host-initialiser", "__device__ constexpr int f() { return 1; }\n__constant__ int x[2] = {1, f()};\n");
+  for (const char* made : {"__device__ const int x = __builtin_abs(f(3));\n", "__device__ const G x = same(kG);\n",
+                           "struct D { int v = __builtin_popcount(f(3)); };\n__device__ D x{};\n"})
+    expect_refused("host-initialiser", std::string("struct G { int n; };\nconstexpr G kG{1};\n"
+                                                   "__device__ constexpr int f(int n) { return n; }\n"
+                                                   "__device__ constexpr const G& same(const G& g) { return g; }\n") +
+                                           made);
+  expect_admitted("",
+                  "__global__ void k(float* x) {\n  auto twice = [](auto v) { return v + v; };\n  x[0] = "
+                  "twice(x[1]);\n}\n");
   expect_admitted("struct S { int n = 3; float x; };\n__device__ S s{1, 2.5f};\n__constant__ S t[2] = {{1, 1}};\n");
 }
 
