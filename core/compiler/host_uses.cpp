@@ -45,6 +45,7 @@ class Written : public clang::DynamicRecursiveASTVisitor {
     if (!function->isImplicit() && texts_.is_given(*function)) written_.insert(texts_.of(*function));
     return true;
   }
+  bool VisitLambdaExpr(clang::LambdaExpr* lambda) override { return VisitFunctionDecl(lambda->getCallOperator()); }
 
  private:
   const Texts& texts_;

@@ -20,6 +20,8 @@ class DeviceLookupTest : public HostProofTest {
     replace("int main(", "template <class T> T* assigned(T& a, T& b) { a = b; return &a; }\nint main(");
     replace("  dim3 grid(",
             "  std::vector<Options> all(argc);\n  std::sort(all.begin(), all.end());\n"
+            "  std::for_each(all.begin(), all.end(), [](auto& one) { one.verbose += 1; });\n"
+            "  std::for_each(all.begin(), all.end(), [&](Options& one) { one.verbose += argc; });\n"
             "  std::printf(\"%p\\n\", (void*)assigned(all[0], options));\n  dim3 grid(");
     write("src/app.cu", text);
     slice_lines("src/app.cu", 5, kLast + 3);  // From Options on.
