@@ -43,9 +43,13 @@ bool NearerReference::settle(std::span<const std::byte> reference) {
       variance = std::max(variance, (squares_[i] - runs_ * mean * mean) / (runs_ - 1));
     }
     double spread = std::sqrt(variance), error = spread / std::sqrt(runs_), radius = 0;
-    if (off > kClearlyOff * error) {
-      double scale = scale_of(type_, reference.subspan(begin * type_.width, (end - begin) * type_.width)).rms;
-      radius = std::min(kShareOfError * off, scale > 0 ? granted_envelope(type_, spread / scale) * scale : 0);
+    if (spread > 0 || off > 0) {
+      auto scale = scale_of(type_, reference.subspan(begin * type_.width, (end - begin) * type_.width));
+      if (scale.rms > 0) of_runs_.rms = std::max(of_runs_.rms, spread / scale.rms);
+      if (scale.typical > 0) of_runs_.typical = std::max(of_runs_.typical, spread / scale.typical);
+      if (off > kClearlyOff * error)
+        radius =
+            std::min(kShareOfError * off, scale.rms > 0 ? granted_envelope(type_, spread / scale.rms) * scale.rms : 0);
     }
     radius_.push_back(radius > error ? radius : 0);
   }

@@ -26,6 +26,12 @@ class NearerReference {
   void add(std::span<const std::byte> reference, std::span<const std::byte> run);
   /// To be called after the last run. False: no element has a better reference.
   bool settle(std::span<const std::byte> reference);
+  /// The largest standard deviation of a run from the mean, as shares of its neighbourhood's scales.
+  struct Deviation {
+    double rms = 0, typical = 0;
+  };
+  /// 0 before settle(), and of too few runs.
+  Deviation deviation() const { return of_runs_; }
   /// Whether `got` is near enough to the better reference. EXPECTS: settled; `expected`, the recorded value of element
   /// `index`, and `got` are finite.
   bool admits(size_t index, double expected, double got) const;
@@ -36,6 +42,7 @@ class NearerReference {
   /// Per element: the sum (after settle() the mean) of the runs' differences from the reference, and the sum of their
   /// squares. The answer itself is not stored: code that runs in a copy of this process must not find it.
   std::vector<double> deviation_, squares_;
+  Deviation of_runs_;
   std::vector<double> radius_;  ///< Per neighbourhood; 0: only the recorded answer counts.
 };
 

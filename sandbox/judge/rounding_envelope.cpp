@@ -13,9 +13,9 @@ constexpr double kMargin = 4;
 // distributed noise exceeds three times the largest difference among sixteen runs once in 4000, and twice that of eight
 // runs once in 57.
 constexpr double kRunMargin = 3;
-// A rounding at random has an error of half a unit, the nearest one of 0.3: the largest of some runs is seldom
-// exceeded.
-constexpr double kSumsMargin = 1.5;
+// Of the largest standard deviation in a neighbourhood. Roundings to the nearest err by 0.3 units, those at random by
+// half a unit, and the largest of a million differences is five deviations.
+constexpr double kSumsMargin = 3;
 // The geometric mean is a weaker measure of the size of an element's terms: small numbers among the others lower it.
 constexpr double kTypicalMargin = 4;
 constexpr double kCapUnits = 800;      // In units of ElementType::epsilon: 9.5e-5 for float.
@@ -91,26 +91,25 @@ void LaneEnvelopes::grant(ErrorBounds& bounds) const {
 }
 
 LaneReferences::LaneReferences(ElementLayout layout) : layout_(std::move(layout)) {
-  for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type), moved_.emplace_back(lane.type);
+  for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type);
 }
 
 void LaneReferences::add(std::span<const std::byte> reference, std::span<const std::byte> run) {
   std::vector<std::byte> left, right;
-  for (size_t i = 0; i < lanes_.size(); ++i) {
-    if (!layout_.lanes[i].type.is_float()) continue;
-    const auto expected = lane_bytes(layout_, i, reference, left), got = lane_bytes(layout_, i, run, right);
-    lanes_[i].add(expected, got), moved_[i].add(expected, got);
-  }
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (layout_.lanes[i].type.is_float())
+      lanes_[i].add(lane_bytes(layout_, i, reference, left), lane_bytes(layout_, i, run, right));
 }
 
 void LaneReferences::grant(std::span<const std::byte> reference, ErrorBounds& bounds) const {
   std::vector<std::byte> gathered;
   bounds.nearer.assign(lanes_.size(), nullptr);
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    moved_[i].spread().grant_of_sums(layout_.lanes[i].type, bounds.tolerances[i]);
-    if (auto settled = std::make_shared<NearerReference>(lanes_[i]);
-        settled->settle(lane_bytes(layout_, i, reference, gathered)))
-      bounds.nearer[i] = std::move(settled);
+    auto settled = std::make_shared<NearerReference>(lanes_[i]);
+    const bool nearer = settled->settle(lane_bytes(layout_, i, reference, gathered));
+    const auto deviation = settled->deviation();
+    Spread{deviation.rms, deviation.typical}.grant_of_sums(layout_.lanes[i].type, bounds.tolerances[i]);
+    if (nearer) bounds.nearer[i] = std::move(settled);
   }
 }
 

@@ -10,8 +10,8 @@
 //              square, errors in a buffer with sentinel values (-9999 for "no value") are found only by the geometric
 //              mean. Both bounds were measured on right results, so both must hold
 //   margin     the envelope is widened by a small factor: only a few roundings were tried, a candidate adds another
-//   sums       rounded at random move further than sums in another order, each of whose roundings is the nearest; so
-//              the range of a few such runs is widened less
+//   sums       in another order are about as far from the original's as sums that are rounded at random are from their
+//              mean (nearer_reference.h)
 //   cap        near a thousand units of rounding: if rounding alone moves results further, the computation is unstable
 //              and its results prove nothing
 // Differences from run to run (sums by atomics) are measured in the same way. Without any spread there is no envelope,
@@ -30,7 +30,7 @@ struct Spread {
   void grant(const ElementType& type, FloatTolerance& tolerance) const;
   /// Widens `tolerance` by a spread between runs of one build.
   void grant_of_runs(FloatTolerance& tolerance) const;
-  /// The same by how far sums move that are rounded at random.
+  /// The same where it is the deviation of sums that are rounded at random from their mean.
   void grant_of_sums(const ElementType& type, FloatTolerance& tolerance) const;
 };
 /// Differences up to so many ULP do not count towards the envelope.
@@ -76,7 +76,6 @@ class LaneReferences {
  private:
   ElementLayout layout_;
   std::vector<NearerReference> lanes_;
-  std::vector<RoundingEnvelope> moved_;
 };
 
 }  // namespace kernelift::sandbox

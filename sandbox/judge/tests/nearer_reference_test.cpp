@@ -157,5 +157,41 @@ TEST(NearerReference, AppliesPerFieldOfAStructAndIsNamedInTheText) {
   EXPECT_NE(bounds.text().find("nearer to the exact sums"), std::string::npos);
 }
 
+TEST(NearerReference, SumsInAnotherOrderMayDifferAsThoseDoThatAreRoundedAtRandom) {
+  // Sums of 2048 terms of one sign: no order is better than the others, and none repeats the recorded one's rounding.
+  constexpr int kRows = 512, kTermsOfEach = 2048;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> term(0.5f, 1.5f);
+  std::vector<float> recorded, reordered, short_of_a_term, terms(kTermsOfEach);
+  std::vector<std::vector<float>> runs(4);
+  for (int row = 0; row < kRows; ++row) {
+    for (float& one : terms) one = term(random);
+    float sum = 0, parts[2] = {};
+    for (float one : terms) sum += one;
+    for (int i = 0; i < kTermsOfEach; ++i) parts[i % 2] += terms[i];
+    recorded.push_back(sum), reordered.push_back(parts[0] + parts[1]), short_of_a_term.push_back(sum - terms[5]);
+    for (auto& run : runs) {
+      float rounded = 0;
+      for (float one : terms) {
+        const double exact = double(rounded) + double(one);
+        float below = static_cast<float>(exact);
+        if (below > exact) below = std::nextafter(below, -INFINITY);
+        const float above = std::nextafter(below, INFINITY);
+        const double up = (exact - below) / (double(above) - below);
+        rounded = std::uniform_real_distribution<>(0, 1)(random) < up ? above : below;
+      }
+      run.push_back(rounded);
+    }
+  }
+  ErrorBounds bounds(ElementLayout::parse("float"));
+  EXPECT_FALSE(bounds.compare(bytes(recorded), bytes(reordered)).ok()) << "beyond 16 ULP";
+  LaneReferences references(bounds.layout);
+  for (auto& run : runs) references.add(bytes(recorded), bytes(run));
+  references.grant(bytes(recorded), bounds);
+  EXPECT_TRUE(bounds.compare(bytes(recorded), bytes(reordered)).ok()) << bounds.text();
+  EXPECT_FALSE(bounds.compare(bytes(recorded), bytes(short_of_a_term)).ok());
+  EXPECT_LT(bounds.tolerances[0].envelope, 1e-5);
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox
