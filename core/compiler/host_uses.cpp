@@ -69,6 +69,14 @@ class Named : public clang::DynamicRecursiveASTVisitor {
     return add(made->getOperatorNew()), add(made->getOperatorDelete());
   }
   bool VisitCXXDeleteExpr(clang::CXXDeleteExpr* gone) override { return add(gone->getOperatorDelete()); }
+  /// Of a lambda for the device the host makes the object and runs no code.
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
+    auto* call = lambda->getCallOperator();
+    if (!call->hasAttr<clang::CUDADeviceAttr>() || call->hasAttr<clang::CUDAHostAttr>())
+      return clang::DynamicRecursiveASTVisitor::TraverseLambdaExpr(lambda);
+    for (auto* captured : lambda->capture_inits()) TraverseStmt(captured);
+    return true;
+  }
   bool VisitCXXDefaultArgExpr(clang::CXXDefaultArgExpr* argument) override { return TraverseStmt(argument->getExpr()); }
   bool VisitCXXDefaultInitExpr(clang::CXXDefaultInitExpr* member) override { return TraverseStmt(member->getExpr()); }
 
@@ -114,7 +122,8 @@ class Reaching {
       open_.pop_front();
       // A launch runs no code of the kernel on the host.
       if (next->hasAttr<clang::CUDAGlobalAttr>() || !seen_.insert(next->getCanonicalDecl()).second) continue;
-      if (is_changed(*next)) {
+      // What is the host's alone, and no constant expression calls, is in its IR.
+      if (next->hasAttr<clang::CUDADeviceAttr>() && is_changed(*next)) {
         uses_.push_back({next->getQualifiedNameAsString(), root.getQualifiedNameAsString()});
         continue;
       }
