@@ -12,6 +12,8 @@
 
 #include <deque>
 
+#include "core/compiler/written/source_tokens.h"
+
 namespace kernelift {
 namespace {
 
@@ -28,7 +30,9 @@ class Texts {
     std::string text =
         clang::Lexer::getSourceText(clang::CharSourceRange::getTokenRange(range), sources_, language_).str();
     for (size_t at = 0; !added_.empty() && (at = text.find(added_, at)) != text.npos;) text.erase(at, added_.size());
-    return {function.getQualifiedNameAsString(), std::move(text), function.hasAttr<clang::CUDAGlobalAttr>()};
+    const auto tokens = source_tokens(text);  // Comments and blanks change nothing.
+    return {function.getQualifiedNameAsString(), joined(tokens, 0, tokens.size()),
+            function.hasAttr<clang::CUDAGlobalAttr>()};
   }
 
  private:

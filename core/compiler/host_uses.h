@@ -18,7 +18,7 @@ namespace kernelift {
 /// A function as its text has it.
 struct WrittenFunction {
   std::string name;  ///< Qualified.
-  std::string text;
+  std::string text;  ///< Its tokens.
   bool is_kernel = false;
   auto operator<=>(const WrittenFunction&) const = default;
 };

@@ -105,6 +105,9 @@ TEST_F(DeviceLookupTest, WhatClangFoldsIsAUseAllTheSame) {
   insert("struct Settings { int steps = 100; };\nstatic Settings settings;\n", "// The kernel.\n");
   insert("static const int kBlocks = div_up(4000, 128);\n", "int main(");
   slice_lines("src/app.cu", 5, kLast + 6);
+  candidate("return (a + b - 1) / b; }", "\n  return (a + b - 1) / b;  // Rounded up.\n}");
+  EXPECT_PROVEN(verdict());
+  slice_lines("src/app.cu", 5, kLast + 6);
   candidate("(a + b - 1) / b", "a / b + (a % b != 0)");
   EXPECT_HAS(verdict(), "host code ('kBlocks') uses 'div_up', " + std::string(kMessage));
   slice_lines("src/app.cu", 5, kLast + 6);
