@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/compiler/device_functions.h"
 #include "core/compiler/frontend.h"
-#include "core/compiler/host_uses.h"
+#include "core/compiler/lookup/device_functions.h"
+#include "core/compiler/lookup/host_uses.h"
 #include "core/toolchain/nvcc_command.h"
 
 namespace llvm {

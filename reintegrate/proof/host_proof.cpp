@@ -58,6 +58,13 @@ FileVersion on_both_sides(const FileVersion& version, const std::set<size_t>& be
   return both;
 }
 
+std::vector<FileVersion> on_both_sides(std::vector<FileVersion> files,
+                                       const std::map<fs::path, std::set<size_t>>& begins) {
+  for (auto& version : files)
+    if (auto found = begins.find(version.path); found != begins.end()) version = on_both_sides(version, found->second);
+  return files;
+}
+
 std::string first_error(const std::string& diagnostics) {
   size_t at = diagnostics.find("error:");
   size_t begin = at == std::string::npos ? 0 : diagnostics.rfind('\n', at) + 1;
@@ -184,10 +191,7 @@ class Proving {
     std::map<fs::path, std::set<size_t>> places;
     for (auto& function : after.device_functions)
       if (!function.by_macro) places[function.file].insert(function.begin);
-    std::vector<FileVersion> visible = after_;
-    for (auto& version : visible)
-      if (auto found = places.find(version.path); found != places.end())
-        version = on_both_sides(version, found->second);
+    const auto visible = on_both_sides(after_, places);
     KERNELIFT_ASSIGN(auto uses, host_uses(unit, visible, declared.written, kForHost));
     for (auto& use : uses) {
       if (q_.rules.allow_changes && is_for_both(use.function)) continue;
@@ -226,10 +230,7 @@ class Proving {
     }
     KERNELIFT_TRY(check_removed(unit, declared, after));
     if (places.empty()) return done();
-    std::vector<FileVersion> visible = after_;
-    for (auto& version : visible)
-      if (auto found = places.find(version.path); found != places.end())
-        version = on_both_sides(version, found->second);
+    const auto visible = on_both_sides(after_, places);
     auto seen = compile_host_half(context, unit, visible, true);
     if (!seen.ok())
       return refused("the host half of " + name_of(unit) + " does not compile where host code finds " + names +

@@ -1,17 +1,16 @@
 // What host code uses of a unit's functions, by the syntax tree: a call in a constant expression, an initial value or a
 // default argument may leave no trace in clang's IR, where it is folded, and be code to another compiler.
 #pragma once
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/compiler/lookup/given_decls.h"
+
 namespace clang {
 class ASTConsumer;
-class FileID;
-}  // namespace clang
+}
 
 namespace kernelift {
 
@@ -28,10 +27,7 @@ struct HostUse {
   std::string user;      ///< The function or variable of the host from which it is reached.
 };
 
-/// The file of the application; nullptr: it is another's. Outlives a consumer.
-using GivenPath = std::function<const std::filesystem::path*(clang::FileID)>;
-
-/// Notes the functions of the application's files.
+/// Notes the functions of the given files.
 std::unique_ptr<clang::ASTConsumer> note_written_functions(GivenPath path_of, std::set<WrittenFunction>& written);
 
 /// Notes what code of the host alone, and initial values of variables, reach of the application's functions that

@@ -1,6 +1,6 @@
 // See host_uses.h. Functions are reached from others by what their bodies, their members' initial values and the
 // default arguments of their calls name.
-#include "core/compiler/host_uses.h"
+#include "core/compiler/lookup/host_uses.h"
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
@@ -8,7 +8,6 @@
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/DynamicRecursiveASTVisitor.h>
 #include <clang/AST/ExprCXX.h>
-#include <clang/Lex/Lexer.h>
 
 #include <deque>
 
@@ -20,15 +19,11 @@ namespace {
 class Texts {
  public:
   Texts(const clang::ASTContext& context, const GivenPath& path_of, const std::string& added)
-      : sources_(context.getSourceManager()), language_(context.getLangOpts()), path_of_(path_of), added_(added) {}
+      : given(context, path_of), added_(added) {}
 
-  bool is_given(const clang::Decl& decl) const {
-    return path_of_(sources_.getFileID(sources_.getExpansionLoc(decl.getLocation()))) != nullptr;
-  }
+  const GivenDecls given;
   WrittenFunction of(const clang::FunctionDecl& function) const {
-    const auto range = sources_.getExpansionRange(function.getSourceRange()).getAsRange();
-    std::string text =
-        clang::Lexer::getSourceText(clang::CharSourceRange::getTokenRange(range), sources_, language_).str();
+    std::string text = given.text(function.getSourceRange());
     for (size_t at = 0; !added_.empty() && (at = text.find(added_, at)) != text.npos;) text.erase(at, added_.size());
     const auto tokens = source_tokens(text);  // Comments and blanks change nothing.
     return {function.getQualifiedNameAsString(), joined(tokens, 0, tokens.size()),
@@ -36,9 +31,6 @@ class Texts {
   }
 
  private:
-  const clang::SourceManager& sources_;
-  const clang::LangOptions& language_;
-  const GivenPath& path_of_;
   const std::string& added_;
 };
 
@@ -46,7 +38,7 @@ class Written : public clang::DynamicRecursiveASTVisitor {
  public:
   Written(const Texts& texts, std::set<WrittenFunction>& written) : texts_(texts), written_(written) {}
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
-    if (!function->isImplicit() && texts_.is_given(*function)) written_.insert(texts_.of(*function));
+    if (!function->isImplicit() && texts_.given.contain(*function)) written_.insert(texts_.of(*function));
     return true;
   }
   bool VisitLambdaExpr(clang::LambdaExpr* lambda) override { return VisitFunctionDecl(lambda->getCallOperator()); }
@@ -163,7 +155,7 @@ class Reaching {
     const clang::FunctionDecl& written = pattern ? *pattern : function;
     if (written.isImplicit()) return false;
     for (auto* one : written.redecls())
-      if (texts_.is_given(*one) && !known_.contains(texts_.of(*one))) return true;
+      if (texts_.given.contain(*one) && !known_.contains(texts_.of(*one))) return true;
     return false;
   }
 
@@ -182,20 +174,10 @@ class WrittenConsumer : public clang::ASTConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     const std::string nothing;
     const Texts texts(context, path_of_, nothing);
-    each_decl(*context.getTranslationUnitDecl(), [&](clang::Decl* decl) {
-      if (texts.is_given(*decl)) Written(texts, written_).TraverseDecl(decl);
-    });
+    texts.given.each([&](clang::Decl* decl) { Written(texts, written_).TraverseDecl(decl); });
   }
 
  private:
-  /// Of namespaces, whichever file opens them.
-  static void each_decl(const clang::DeclContext& scope, const std::function<void(clang::Decl*)>& visit) {
-    for (clang::Decl* decl : scope.noload_decls())
-      if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl))
-        each_decl(*llvm::cast<clang::DeclContext>(decl), visit);
-      else visit(decl);
-  }
-
   const GivenPath path_of_;
   std::set<WrittenFunction>& written_;
 };

@@ -2,15 +2,15 @@
 // compilers of CUDA do not.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/compiler/lookup/given_decls.h"
+
 namespace clang {
 class ASTConsumer;
-class FileID;
-}  // namespace clang
+}
 
 namespace kernelift {
 
@@ -22,13 +22,12 @@ struct DeviceFunction {
   size_t begin = 0;          ///< Where its specifiers begin.
   bool by_macro = false;     ///< A macro spells its name.
   bool is_constant = false;  ///< A constant expression may call it.
-  bool is_global = false;    ///< Other files could link it: neither inline, nor static, nor a template or member.
+  bool is_global = false;    ///< Other files could link it: neither inline, nor static, nor a template's.
   auto operator<=>(const DeviceFunction&) const = default;
 };
 
-/// Notes the functions in files for which `path_of` is not null. Left out are those of a function's own classes, which
-/// nobody else can name. Both outlive the consumer.
-std::unique_ptr<clang::ASTConsumer> note_device_functions(
-    std::function<const std::filesystem::path*(clang::FileID)> path_of, std::vector<DeviceFunction>& functions);
+/// Notes the functions of the given files. Left out are those of a function's own classes, which nobody else can name.
+/// `functions` outlives the consumer.
+std::unique_ptr<clang::ASTConsumer> note_device_functions(GivenPath path_of, std::vector<DeviceFunction>& functions);
 
 }  // namespace kernelift
