@@ -75,6 +75,11 @@ void Spread::grant_of_sums(const ElementType& type, FloatTolerance& tolerance) c
   widen(tolerance, capped(type, kSumsMargin * rms), kTypicalMargin * kSumsMargin * typical);
 }
 
+void grant_of_alike(const FloatTolerance& other, FloatTolerance& tolerance) {
+  widen(tolerance, other.envelope, other.typical);
+  tolerance.denormals |= other.denormals, tolerance.zero_signs &= other.zero_signs;
+}
+
 LaneEnvelopes::LaneEnvelopes(ElementLayout layout) : layout_(std::move(layout)) {
   for (auto& lane : layout_.lanes) lanes_.emplace_back(lane.type);
 }

@@ -33,6 +33,8 @@ struct Spread {
   /// The same where it is the deviation of sums that are rounded at random from their mean.
   void grant_of_sums(const ElementType& type, FloatTolerance& tolerance) const;
 };
+/// Widens `tolerance` by what was granted to the same row with other inputs of its kind; never narrows it.
+void grant_of_alike(const FloatTolerance& other, FloatTolerance& tolerance);
 /// Differences up to so many ULP do not count towards the envelope.
 double free_ulps(const ElementType& type);
 /// FloatTolerance::envelope for a largest deviation `spread`, a share of the root mean square.

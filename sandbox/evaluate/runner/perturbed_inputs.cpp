@@ -208,9 +208,8 @@ bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {
       if (!bench_.plan.of(one.entry.instance).over_old_answers && before != either) continue;
       Verdict seen;
       if (verification_.verify(code, one.entry, Stage::Verify, seen, {before})) continue;
-      if (seen.outcome == Outcome::Wrong && tolerances_.widen_late(one.entry) &&
-          verification_.verify(code, one.entry, Stage::Verify, seen = {}, {before}))
-        continue;
+      auto right = [&] { return verification_.verify(code, one.entry, Stage::Verify, seen = {}, {before}); };
+      if (seen.outcome == Outcome::Wrong && tolerances_.judge_again(one.entry, right)) continue;
       seen.detail = "right on the recorded inputs, but with inputs perturbed (" + text(one.kind, one.filled) +
                     (before == Before::Stale ? ", over an older answer): " : "): ") + seen.detail;
       verdict = seen;

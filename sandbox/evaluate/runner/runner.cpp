@@ -114,8 +114,9 @@ bool Runner::verify_all(const LoadedCode& code, const std::vector<size_t>& insta
   return std::ranges::all_of(instances, [&](size_t i) {
     const Verdict before = verdict;
     bool right = verification_.verify(code, {i, i}, stage, verdict);
-    if (!right && verdict.outcome == Outcome::Wrong && tolerances_.widen_late({i, i}))
-      verdict = before, right = verification_.verify(code, {i, i}, stage, verdict);
+    if (!right && verdict.outcome == Outcome::Wrong)
+      right =
+          tolerances_.judge_again({i, i}, [&] { return verification_.verify(code, {i, i}, stage, verdict = before); });
     verified_[i] = verification_.last_seconds(), verified_last_ = i;
     return right;
   });

@@ -2,6 +2,9 @@
 // rounding alone moves its results (judge/rounding_envelope.h), and its exact sums if its results are far from them
 // (judge/nearer_reference.h). A user's tolerance replaces all of this.
 #pragma once
+#include <functional>
+#include <map>
+
 #include "sandbox/evaluate/runner/verification.h"
 #include "sandbox/judge/perturbation.h"
 
@@ -17,11 +20,12 @@ class Tolerances {
   /// more than rounding; empty: none does.
   Result<std::string> widen_by_run(size_t instance, const std::vector<DeviceMemory>& once, bool& varies);
   /// Loads the original compiled in other ways, runs it and widens tolerances by how far that moves its results. Where
-  /// launches are used sparingly it is not run before widen_late().
+  /// launches are used sparingly it is not run before judge_again().
   Status add_envelopes(const std::vector<std::string>& images);
-  /// A result on this entry of memory seems wrong: true if tolerances have only now been widened, so that it has to be
-  /// judged again.
-  bool widen_late(MemoryEntry entry);
+  /// A result on this entry of memory seems wrong. Where launches are used sparingly, runs what add_envelopes() and
+  /// add_nearer_references() left, as few launches as it takes until `right` says that the result is within the
+  /// tolerances after all. False: it stays wrong, or nothing is left to run.
+  bool judge_again(MemoryEntry entry, const std::function<bool()>& right);
   /// To be called before another calibration.
   void forget() { late_.clear(); }
   /// Builds of the original that round otherwise and are run on an entry of memory.
@@ -47,8 +51,18 @@ class Tolerances {
   /// change a row take it back.
   Status count_zero_signs(size_t instance);
 
+  /// Widens the tolerances of an entry by what has moved others of the same instance: its perturbed inputs are of the
+  /// recorded ones' number and size, and an envelope is a share of the results' scale. False: there is no other.
+  bool lend(MemoryEntry entry);
+
+  /// What judge_again() has run on an entry of memory.
+  struct Late {
+    size_t instance;
+    size_t builds = 0;  ///< Of builds_for().
+    bool sums = false;
+  };
   Workbench& bench_;
-  std::set<size_t> late_;  ///< Entries of memory for which widen_late() was called.
+  std::map<size_t, Late> late_;  ///< By entry of memory.
 };
 
 /// An Error once the time for calibration is over.

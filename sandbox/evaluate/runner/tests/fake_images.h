@@ -48,6 +48,7 @@ inline std::map<std::string, FakeImage> images() {
                                       {"long, a little less", 1.9, 0},
                                       {"long, and longer", 3, 0},
                                       {"long, without end", 60, 0},
+                                      {"long, the same", 2, 0},
                                       {"long, a build that rounds otherwise", 2, 2e-6f},
                                       {"long, but a tenth, and rounds otherwise", 0.2, 2e-6f}})
     add(name, [name = std::string(name), seconds = seconds, moved = moved](const Scale& call) {

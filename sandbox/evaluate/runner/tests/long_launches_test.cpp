@@ -105,6 +105,21 @@ TEST(LongLaunches, OfOtherRoundingsWaitUntilAResultSeemsWrong) {
   EXPECT_EQ(fake::launches[build], 2);
 }
 
+TEST(LongLaunches, OfOtherRoundingsEndWithTheFirstThatExplainsAResult) {
+  const std::string build = "long, a build that rounds otherwise";
+  std::vector<std::string> told;
+  Rig rig = long_search(told, {build, "long, the same"});
+  ASSERT_EQ(rig.trouble, "");
+  EXPECT_TRUE(rig.judge("long, but a tenth, and rounds otherwise").ok());
+  EXPECT_EQ(fake::launches["long, the same"], 0);
+  const int before = fake::launches[build];
+  Verdict confirmed = rig.judge("long, but a tenth, and rounds otherwise", true);
+  EXPECT_TRUE(confirmed.ok()) << confirmed.text();
+  EXPECT_EQ(fake::launches[build], before) << "what moved the recorded results is lent to those of perturbed inputs";
+  EXPECT_EQ(rig.judge("wrong").outcome, Outcome::Wrong);
+  EXPECT_GT(fake::launches["long, the same"], 0) << "all are run before a result is called wrong";
+}
+
 TEST(LongLaunches, OfRandomlyRoundedSumsWaitUntilAResultSeemsWrong) {
   std::vector<std::string> told;
   Rig rig = long_search(told, {}, {"random 1", "random 2", "random 3"});
