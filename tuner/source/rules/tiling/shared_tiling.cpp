@@ -27,19 +27,23 @@ namespace {
 
 constexpr int64_t kFewestThreads = 64, kMostThreads = 256;  ///< Of a slice.
 constexpr int64_t kMostThreadsOfSlices = 512;
+constexpr int64_t kMostOfThread = 8;     ///< Outputs along one side.
 constexpr int64_t kRegisterBytes = 256;  ///< Of a thread's accumulators.
 
-/// Shapes whose loads are spread evenly over the threads.
+/// Shapes whose loads are spread evenly over the threads. A thread's outputs are a square, or 8 x 4, which reads less
+/// than 4 x 4 for each product and leaves more threads than 8 x 8.
 bool is_useful(const TileShape& shape) {
+  const bool square = shape.thread_rows == shape.thread_columns,
+             tall = shape.thread_rows == kMostOfThread && shape.thread_columns == kMostOfThread / 2;
   const int64_t threads = shape.threads(), of_slice = threads / shape.slices;
   const bool spread = shape.rows * shape.depth() % threads == 0 && threads % shape.depth() == 0;
-  return shape.rows <= shape.columns && of_slice >= kFewestThreads && of_slice <= kMostThreads &&
+  return (square || tall) && shape.rows <= shape.columns && of_slice >= kFewestThreads && of_slice <= kMostThreads &&
          (shape.slices == 1 || threads <= kMostThreadsOfSlices) && shape.columns <= threads && spread;
 }
 
 bool fits_registers(const TiledLoop& loop, const TileShape& shape) {
   int64_t bytes = 0;
-  for (auto& sum : loop.sums) bytes += shape.per_thread * shape.per_thread * sum.bytes;
+  for (auto& sum : loop.sums) bytes += shape.thread_rows * shape.thread_columns * sum.bytes;
   return bytes <= kRegisterBytes;
 }
 
@@ -66,8 +70,8 @@ bool suits_launches(const RuleContext& facts, const TileIndex& index, int64_t si
 
 std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const RuleContext& facts,
                                             const Bindings& values) {
-  const TileShape shape{values.at("rows"), values.at("columns"), values.at("per_thread"), values.at("slices"),
-                        values.at("ahead") != 0};
+  const TileShape shape{values.at("rows"),           values.at("columns"), values.at("thread_rows"),
+                        values.at("thread_columns"), values.at("slices"),  values.at("ahead") != 0};
   auto* kernel = source.kernel(facts.kernel);
   const bool flat = std::ranges::all_of(facts.geometries, [](auto& geometry) { return geometry.block.z == 1; });
   if (!kernel || facts.geometries.empty() || !flat || !is_useful(shape) ||
@@ -85,7 +89,7 @@ std::vector<Opportunity> find_shared_tiling(const KernelSource& source, const Ru
   Opportunity found;
   found.place = source.name(loop->loop);
   found.summary = std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + " outputs a block, " +
-                  std::to_string(shape.per_thread) + " x " + std::to_string(shape.per_thread) + " a thread, " +
+                  std::to_string(shape.thread_rows) + " x " + std::to_string(shape.thread_columns) + " a thread, " +
                   std::to_string(shape.depth()) + " iterations at a time" +
                   (shape.slices > 1 ? ", shared by " + std::to_string(shape.slices) + " threads" : "") +
                   (shape.ahead ? ", the next ones loaded meanwhile" : "");
@@ -116,8 +120,9 @@ const Rule kSharedTiling = {
     "reads is stored to",
     {{"rows", {64, 32, 128}},
      {"columns", {64, 32, 128}},
-     {"per_thread", {4, 8, 2}},
-     {"slices", {1, 2, 4}},
+     {"thread_rows", {4, 8, 2}},
+     {"thread_columns", {4, 8, 2}},
+     {"slices", {1, 2, 4, 8}},
      {"ahead", {0, 1}}},
     find_shared_tiling,
     {Bound::Compute, Bound::Latency, Bound::Memory},

@@ -68,7 +68,7 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
     tiles_.push_back(name);
     width_ = std::min(width_, std::max<int64_t>(kTileVectorBytes / operand.bytes, 1));
   }
-  width_ = std::min(width_, shape.per_thread);
+  width_ = std::min(width_, shape.thread_columns);
 }
 
 /// A tile that is stored along its columns has longer rows, so that threads that store together use different banks.
@@ -101,7 +101,7 @@ std::string TileText::subscripts(TileAxes axes) const {
 
 /// The columns of a thread: as many neighbours as it reads at once, and more of them past those of the other threads.
 std::string TileText::thread_column(const std::string& index) const {
-  if (shape_.per_thread <= width_) return names_.thread_column + " + " + index;
+  if (shape_.thread_columns <= width_) return names_.thread_column + " + " + index;
   return names_.thread_column + " + " + index + " / " + digits(width_) + " * " + digits(width_ * shape_.threads_x()) +
          " + " + index + " % " + digits(width_);
 }
@@ -122,11 +122,10 @@ std::string TileText::indices(const std::string& indent, TileAxes axes) const {
 }
 
 void TileText::add_loops(std::string& out, std::string& indent, bool block) const {
-  const std::string count = digits(shape_.per_thread);
-  for (auto& name : {names_.u, names_.v}) {
+  for (auto& [name, count] : {std::pair(names_.u, shape_.thread_rows), {names_.v, shape_.thread_columns}}) {
     add(out, indent, "#pragma unroll");
     add(out, indent,
-        "for (int " + name + " = 0; " + name + " < " + count + "; ++" + name + ")" +
+        "for (int " + name + " = 0; " + name + " < " + digits(count) + "; ++" + name + ")" +
             (block && name == names_.v ? " {" : ""));
     indent += source_.step();
   }
@@ -221,10 +220,11 @@ bool TileText::add_items(std::string& out, const std::string& indent, const std:
 bool TileText::add_declarations(std::string& out, const std::string& indent) const {
   std::set<std::string> arrays;
   for (auto& operand : loop_.operands) arrays.insert(operand.array);
-  const std::string side = digits(shape_.per_thread), registers = "[" + side + "]";
+  const std::string rows = digits(shape_.thread_rows), columns = digits(shape_.thread_columns),
+                    of_rows = "[" + rows + "]", of_columns = "[" + columns + "]";
   add(out, indent,
       "// Each block computes " + digits(shape_.rows) + " x " + digits(shape_.columns) + " outputs, each thread " +
-          side + " x " + side + " of them, from tiles of " + listed({arrays.begin(), arrays.end()}) +
+          rows + " x " + columns + " of them, from tiles of " + listed({arrays.begin(), arrays.end()}) +
           " in shared memory.");
   if (shape_.slices > 1)
     add(out, indent, "// Threads that differ along z share the iterations, and their sums are added up in the end.");
@@ -238,7 +238,7 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   if (shape_.slices > 1)
     for (auto& sum : loop_.sums)
       add(out, indent,
-          "__shared__ " + sum.type + " " + source_.fresh_name(sum.name + "_parts") + registers + registers + "[" +
+          "__shared__ " + sum.type + " " + source_.fresh_name(sum.name + "_parts") + of_rows + of_columns + "[" +
               digits(shape_.threads_y()) + "][" + digits(shape_.threads_x()) + "];");
   if (!add_items(out, indent, loop_.uniform, Region::Outputs)) return false;
   auto block = [&](const TileIndex& index, int64_t size) {
@@ -253,7 +253,7 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   if (loop_.lower) past(names_.block_column, names_.block_row, shape_.rows);
   if (loop_.upper) past(names_.block_row, names_.block_column, shape_.columns);
   add(out, indent,
-      "const int " + names_.thread_row + " = threadIdx.y * " + side + ", " + names_.thread_column +
+      "const int " + names_.thread_row + " = threadIdx.y * " + rows + ", " + names_.thread_column +
           " = threadIdx.x * " + digits(width_) + ";");
   const std::string x = digits(shape_.threads_x());
   auto numbered = [&](auto& operand) { return by_number(operand); };
@@ -264,11 +264,11 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
         shape_.slices > 1 ? "(threadIdx.z * " + digits(shape_.threads_y()) + " + threadIdx.y)" : "threadIdx.y";
     add(out, indent, "const int " + names_.thread + " = " + row + " * " + x + " + threadIdx.x;");
   }
-  for (auto& sum : loop_.sums) add(out, indent, sum.type + " " + sum.name + registers + registers + " = {};");
+  for (auto& sum : loop_.sums) add(out, indent, sum.type + " " + sum.name + of_rows + of_columns + " = {};");
   for (auto& kept : loop_.kept)
     add(out, indent,
-        kept.type + " " + kept.name + (kept.axes & kTileRow ? registers : "") +
-            (kept.axes & kTileColumn ? registers : "") + " = {};");
+        kept.type + " " + kept.name + (kept.axes & kTileRow ? of_rows : "") +
+            (kept.axes & kTileColumn ? of_columns : "") + " = {};");
   return true;
 }
 

@@ -11,13 +11,13 @@
 namespace kernelift::tuner {
 
 struct TileShape {
-  int64_t rows = 0, columns = 0;  ///< Outputs of a block.
-  int64_t per_thread = 0;         ///< Outputs of a thread, along each of the two.
-  int64_t slices = 1;             ///< Along z: so many threads share the iterations of the same outputs.
-  bool ahead = false;             ///< What is staged next is loaded while the present tiles are used.
+  int64_t rows = 0, columns = 0;                ///< Outputs of a block.
+  int64_t thread_rows = 0, thread_columns = 0;  ///< Outputs of a thread.
+  int64_t slices = 1;                           ///< Along z: so many threads share the iterations of the same outputs.
+  bool ahead = false;                           ///< What is staged next is loaded while the present tiles are used.
 
-  int64_t threads_x() const { return columns / per_thread; }
-  int64_t threads_y() const { return rows / per_thread; }
+  int64_t threads_x() const { return columns / thread_columns; }
+  int64_t threads_y() const { return rows / thread_rows; }
   int64_t threads() const { return threads_x() * threads_y() * slices; }
   /// Iterations of a slice whose operands are staged at a time: what a row of threads loads of one row of outputs, or
   /// fewer where each thread keeps the next ones in registers.
