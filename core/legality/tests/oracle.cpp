@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <unordered_map>
+#include <span>
+#include <unordered_set>
 #include <vector>
 
 namespace kernelift::legality {
@@ -110,13 +111,15 @@ class Launch {
     barriers();
     seen.divergent = divergent_;
     for (auto& access : side_.model.accesses) {
-      touch(access, seen);
+      touch(access);
       if (access.kind != KernelModel::Access::Kind::Load) seen.written.insert(side_.model.objects[access.object].name);
     }
-    for (auto& [byte, uses] : uses_) {
-      const bool shared = byte.first.starts_with("shared ");
-      auto& into = shared ? seen.shared_conflicting : seen.conflicting;
-      if (conflicts(uses)) into.insert(byte);
+    seen.strays = strays_, seen.misaligned = misaligned_;
+    std::ranges::sort(uses_);
+    for (auto begin = uses_.begin(); begin != uses_.end();) {
+      const auto end = std::find_if(begin, uses_.end(), [&](auto& use) { return use.byte != begin->byte; });
+      add({begin, end}, seen);
+      begin = end;
     }
     return seen;
   }
@@ -128,8 +131,10 @@ class Launch {
     std::vector<Compiled> arguments;
   };
   struct Use {
+    Observed::Byte byte;
     int64_t block, thread, phase;
     Access::Kind kind;
+    const Object* object;
     auto operator<=>(const Use&) const = default;
   };
   using Times = std::set<std::vector<int64_t>>;
@@ -214,33 +219,41 @@ class Launch {
     }
   }
 
-  void touch(const Access& access, Observed& seen) {
+  void touch(const Access& access) {
     auto& object = side_.model.objects[access.object];
     refuse_changing(access.offset);
     const Compiled offset = slots_.compile(access.offset);
     auto time = compile(access.time);
     const bool shared = object.kind == Object::Kind::Shared, local = object.kind == Object::Kind::Local;
+    const Name own = object.name;
     for_each(access.domain, access.counters, [&](int64_t block, int64_t thread) {
       const int64_t from = value(offset, values_);
-      seen.strays |= object.bytes && (from < 0 || from + access.bytes > int64_t(*object.bytes));
-      seen.misaligned |= access.alignment > 1 && from % access.alignment != 0;
+      strays_ |= object.bytes && (from < 0 || from + access.bytes > int64_t(*object.bytes));
+      misaligned_ |= access.alignment > 1 && from % access.alignment != 0;
       if (local) return;
       auto& times = barriers_[block];
       const int64_t phase = std::distance(times.begin(), times.lower_bound(now(time)));
-      const std::string name = shared ? "shared " + object.shown + " " + std::to_string(block) : object.name;
-      for (int64_t byte = from; byte < from + int64_t(access.bytes); byte += 1) {
-        const Observed::Byte where{name, byte};
-        seen.bytes.insert({access.kind, object.name, byte});
-        uses_[where].insert({block, thread, phase, access.kind});
-        if (shared) continue;
-        seen.touched.insert(where);
-        if (access.kind == Access::Kind::Store) seen.stored.insert(where);
-        if (access.kind == Access::Kind::Atomic) seen.changed.insert(where);
-      }
+      const Name name = shared ? Name("shared " + object.shown + " " + std::to_string(block)) : own;
+      for (int64_t byte = from; byte < from + int64_t(access.bytes); byte += 1)
+        uses_.push_back({{name, byte}, block, thread, phase, access.kind, &object});
     });
   }
 
-  static bool conflicts(const std::set<Use>& uses) {
+  /// Of one byte, all its uses.
+  static void add(std::span<const Use> uses, Observed& seen) {
+    const Observed::Byte byte = uses[0].byte;
+    const bool shared = uses[0].object->kind == Object::Kind::Shared;
+    for (auto& use : uses) {
+      seen.bytes.insert({use.kind, use.object->name, byte.second});
+      if (shared) continue;
+      if (use.kind == Access::Kind::Store) seen.stored.insert(seen.stored.end(), byte);
+      if (use.kind == Access::Kind::Atomic) seen.changed.insert(seen.changed.end(), byte);
+    }
+    if (!shared) seen.touched.insert(seen.touched.end(), byte);
+    if (conflicts(uses)) (shared ? seen.shared_conflicting : seen.conflicting).insert(byte);
+  }
+
+  static bool conflicts(std::span<const Use> uses) {
     for (auto& a : uses) {
       if (a.kind == Access::Kind::Load) continue;
       for (auto& b : uses) {
@@ -260,18 +273,23 @@ class Launch {
   std::vector<Term> terms_;
   std::set<std::string> changing_;
   std::map<int64_t, Times> barriers_;
-  std::map<Observed::Byte, std::set<Use>> uses_;
-  bool divergent_ = false;
+  std::vector<Use> uses_;
+  bool divergent_ = false, strays_ = false, misaligned_ = false;
   int64_t instances_ = 0;
 };
 
 std::string first_beyond(const std::set<Observed::Byte>& all, const std::set<Observed::Byte>& allowed) {
   for (auto& one : all)
-    if (!allowed.contains(one)) return one.first + " + " + std::to_string(one.second);
+    if (!allowed.contains(one)) return one.first.text() + " + " + std::to_string(one.second);
   return "";
 }
 
 }  // namespace
+
+Name::Name(const std::string& text) {
+  static std::unordered_set<std::string> known;
+  text_ = &*known.insert(text).first;
+}
 
 std::optional<Observed> observe(const Side& side, const Bindings& sizes) {
   try {
@@ -294,11 +312,11 @@ std::string difference(const Observed& original, const Observed& candidate) {
   if (auto what = first_beyond(candidate.conflicting, original.conflicting); !what.empty())
     return "has a race on " + what;
   if (!candidate.shared_conflicting.empty() && original.shared_conflicting.empty())
-    return "has a race on " + candidate.shared_conflicting.begin()->first;
+    return "has a race on " + candidate.shared_conflicting.begin()->first.text();
   // Of what no access of the original writes.
   std::set<Observed::Byte> inputs;
   for (auto& byte : original.touched)
-    if (!original.written.contains(byte.first)) inputs.insert(byte);
+    if (!original.written.contains(byte.first.text())) inputs.insert(byte);
   if (auto what = first_beyond(inputs, candidate.touched); !what.empty()) return "does not read " + what;
   return "";
 }

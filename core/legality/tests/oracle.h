@@ -11,10 +11,21 @@
 
 namespace kernelift::legality {
 
+/// An object's name, which is kept once: millions of them are compared.
+class Name {
+ public:
+  Name(const std::string& text);
+  const std::string& text() const { return *text_; }
+  auto operator<=>(const Name&) const = default;
+
+ private:
+  const std::string* text_;
+};
+
 struct Observed {
-  using Byte = std::pair<std::string, int64_t>;                                 ///< Object and offset.
-  std::set<Byte> touched, stored, changed;                                      ///< Of arguments and variables.
-  std::set<std::tuple<KernelModel::Access::Kind, std::string, int64_t>> bytes;  ///< Of all but threads' own memory.
+  using Byte = std::pair<Name, int64_t>;                                 ///< Object and offset.
+  std::set<Byte> touched, stored, changed;                               ///< Of arguments and variables.
+  std::set<std::tuple<KernelModel::Access::Kind, Name, int64_t>> bytes;  ///< Of all but threads' own memory.
   std::set<std::string> written;      ///< Objects that some access of the kernel stores to or changes, at any size.
   std::set<Byte> conflicting;         ///< Written by one thread and touched by another, unordered.
   std::set<Byte> shared_conflicting;  ///< The same, in shared arrays.

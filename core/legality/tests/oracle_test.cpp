@@ -127,7 +127,7 @@ TEST(ModelAgainstExecution, AModelTouchesWhatTheKernelTouches) {
       if (!touched) return;
       ++compared, bytes += touched->size();
       std::set<TouchedByte> by_model;
-      for (auto& [access, object, offset] : seen->bytes) by_model.insert({access, object, offset});
+      for (auto& [access, object, offset] : seen->bytes) by_model.insert({access, object.text(), offset});
       for (auto& byte : *touched)
         if (!by_model.contains(byte)) {
           ADD_FAILURE() << kernel.name << ", " << what << ": the model lacks " << byte.object << " + " << byte.offset;
@@ -241,7 +241,7 @@ TEST(ComparisonAgainstCounting, HoldsForKernelsPutTogetherAtRandom) {
       if (after && after->launched && two.terms.empty())
         if (auto touched = interpret(second.text(), second.launch(), size)) {
           std::set<TouchedByte> by_model;
-          for (auto& [access, object, offset] : after->bytes) by_model.insert({access, object, offset});
+          for (auto& [access, object, offset] : after->bytes) by_model.insert({access, object.text(), offset});
           EXPECT_TRUE(*touched == by_model) << where << "the model and the kernel touch different memory";
           ++interpreted;
         }
