@@ -234,6 +234,25 @@ bool ValueReader::is_not_negative(const Expression& value) {
   return true;
 }
 
+/// Of numbers that are not negative, x - x / w * w: so scalar evolution writes x % w.
+bool ValueReader::is_remainder(const llvm::SCEV* scev, const llvm::Loop* scope) {
+  auto* sum = llvm::dyn_cast<llvm::SCEVAddExpr>(scev);
+  auto not_negative = [&](const llvm::SCEV* part) {
+    return evolution_.isKnownNonNegative(part) || is_not_negative(integer(part, scope));
+  };
+  for (auto* part : sum ? sum->operands() : llvm::ArrayRef<const llvm::SCEV*>())
+    if (auto* product = llvm::dyn_cast<llvm::SCEVMulExpr>(part))
+      for (auto* factor : product->operands()) {
+        auto* quotient = llvm::dyn_cast<llvm::SCEVUDivExpr>(factor);
+        if (!quotient) continue;
+        auto *number = quotient->getLHS(), *by = quotient->getRHS();
+        if (part == evolution_.getNegativeSCEV(evolution_.getMulExpr(factor, by)) &&
+            evolution_.getMinusSCEV(scev, part) == number && not_negative(number) && not_negative(by))
+          return true;
+      }
+  return false;
+}
+
 /// The value when its bits are read as an unsigned number.
 Expression ValueReader::as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope) {
   const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
@@ -245,7 +264,7 @@ Expression ValueReader::as_unsigned(const llvm::SCEV* scev, const llvm::Loop* sc
     return Expression::binary(Op::BitAnd, std::move(value), number((int64_t(1) << bits) - 1));
   }
   if (auto low = unsigned_of_low_bits(value, bits)) return *low;
-  if (evolution_.isKnownNonNegative(scev) || is_not_negative(value)) return value;
+  if (evolution_.isKnownNonNegative(scev) || is_not_negative(value) || is_remainder(scev, scope)) return value;
   if (bits > 32) return unknown_term("an unsigned number of 64 bits that may be negative as a signed one", 0);
   Expression negative = Expression::binary(Op::Less, value, number(0));
   return Expression::conditional(std::move(negative), value + number(int64_t(1) << bits), value);

@@ -86,6 +86,7 @@ class ValueReader {
   Expression unwrapped_integer(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression as_unsigned(llvm::Value* value, const llvm::Loop* scope);
   Expression as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope);
+  bool is_remainder(const llvm::SCEV* scev, const llvm::Loop* scope);
   bool is_not_negative(const Expression& value);
   Expression own_value(llvm::Value* value, const llvm::Loop* scope);
   Expression kept_value(llvm::Instruction& kept, const llvm::Loop* scope);

@@ -115,7 +115,7 @@ extern const Rule kScalarPromotion, kRestrictPointers, kUnroll, kBlockCoarsening
     kBlockMerging, kSwapBlockAxes, kModuloToCompare, kFastMath, kConstantToGlobal, kLoopToGrid, kSharedTiling,
     kBlockReduction, kStencilRegisterTiling, kSlidingWindow, kVectorisedAccesses, kSplitK, kMultipleAccumulators,
     kThreadToWarp, kGridStride, kRegisterPrivatisation, kStencilSharedTiling, kStreamingAccesses, kLoopToThreads,
-    kStaticTable, kThreadCoarsening;
+    kStaticTable, kThreadCoarsening, kNarrowDivision;
 const std::vector<const Rule*>& all_rules();
 /// nullptr: no rule has that name.
 const Rule* find_rule(std::string_view name);

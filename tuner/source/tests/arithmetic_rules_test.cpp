@@ -311,5 +311,65 @@ TEST(FastMath, LeavesDoublesAndIntegers) {
             "");
 }
 
+/// A kernel of indices of 64 bits.
+std::string wide_kernel(const std::string& body,
+                        const std::string& parameters = "float *y, size_t w, size_t h, int m, unsigned u") {
+  return "__global__ void k(" + parameters + ") {\n" + body + "}\n";
+}
+
+std::vector<Opportunity> narrowed(const std::string& text) {
+  auto source = KernelSource::parse(text, arguments());
+  if (!source.ok()) ADD_FAILURE() << source.error().message;
+  return source.ok() ? opportunities(rule_called("narrow_division"), *source, plane()) : std::vector<Opportunity>();
+}
+
+TEST(NarrowDivision, DividesIndicesOf32BitsWhereTheLaunchsSizesAllowThat) {
+  const std::string text = wide_kernel(
+      "  size_t i = (size_t)blockDim.x * blockIdx.x + threadIdx.x;\n  size_t row = (i / w) % (h * 2), column = i % w;\n"
+      "  y[row] = column;\n");
+  auto all = narrowed(text);
+  ASSERT_EQ(all.size(), 1u);
+  auto after = apply_edits(text, all[0].edits);
+  ASSERT_TRUE(after);
+  EXPECT_THAT(*after, HasSubstr("row = (size_t)((unsigned)i / (unsigned)w % (unsigned)(h * 2)), column = "
+                                "(size_t)((unsigned)i % (unsigned)w);"));
+  ASSERT_EQ(all[0].premises.size(), 1u);
+  EXPECT_EQ(all[0].premises[0].condition.text(),
+            "gridDim.x * blockDim.x <= 2147483647 && w <= 2147483647 && h <= 2147483647 && h * 2 <= 2147483647");
+}
+
+TEST(NarrowDivision, AsksThatSignedNumbersAreNotNegative) {
+  auto all = narrowed(wide_kernel("  y[((long)threadIdx.x + m) % m] = 1;\n"));
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].premises[0].condition.text(), "blockDim.x <= 2147483647 && m >= 0 && blockDim.x + m <= 2147483647");
+}
+
+TEST(NarrowDivision, NeedsNoPremiseForNumbersThatAreNarrow) {
+  const std::string text = wide_kernel("  y[(size_t)blockIdx.x * 4 / u] = (size_t)u / blockDim.x;\n");
+  auto all = narrowed(text);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_THAT(*apply_edits(text, all[0].edits), HasSubstr("(unsigned)((size_t)blockIdx.x * 4) / u"));
+  EXPECT_EQ(all[0].premises[0].condition.text(), "gridDim.x <= 2147483647 && gridDim.x * 4 <= 2147483647");
+  EXPECT_TRUE(narrowed(wide_kernel("  y[0] = (size_t)u / blockDim.x;\n"))[0].premises.empty());
+}
+
+TEST(NarrowDivision, KnowsWhereALoopsCounterEnds) {
+  const std::string text = wide_kernel(
+      "  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < w * h; i += gridDim.x * blockDim.x)\n"
+      "    y[i / w] = 1;\n");
+  auto all = narrowed(text);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_THAT(all[0].premises[0].condition.text(), HasSubstr("w * h <= 2147483647"));
+}
+
+TEST(NarrowDivision, LeavesAloneWhatHasNoBound) {
+  for (auto* body :
+       {"  size_t i = threadIdx.x - w;\n  y[i / w] = 1;\n", "  size_t i = y[0];\n  y[i / w] = 1;\n",
+        "  size_t i = w;\n  i += h;\n  y[i / w] = 1;\n", "  y[w / 16] = 1;\n", "  y[m / u] = 1;\n",
+        "  size_t i = w;\n  size_t& other = i;\n  other += h;\n  y[i / h] = 1;\n",
+        "  size_t i = (unsigned char)w;\n  y[i / h] = 1;\n", "  for (size_t i = h; i > 0; --i) y[i / w] = 1;\n"})
+    EXPECT_TRUE(narrowed(wide_kernel(body)).empty()) << body;
+}
+
 }  // namespace
 }  // namespace kernelift::tuner

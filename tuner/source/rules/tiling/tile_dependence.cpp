@@ -67,4 +67,26 @@ const clang::ArraySubscriptExpr* read_through_cache(const clang::Stmt* statement
              : nullptr;
 }
 
+const clang::ArraySubscriptExpr* scaled_load(const KernelSource& source, const TileDependence& depends,
+                                             const clang::Stmt* statement) {
+  auto* product = llvm::dyn_cast<clang::BinaryOperator>(statement);
+  if (!product || product->getOpcode() != clang::BO_Mul || product->getType()->isDependentType() ||
+      source.spelled(product).empty())
+    return nullptr;
+  for (auto [factor, other] :
+       {std::pair(product->getLHS(), product->getRHS()), {product->getRHS(), product->getLHS()}}) {
+    const clang::Expr* value = other->IgnoreParenImpCasts();
+    auto* load = read_through_cache(value);
+    if (!load) load = llvm::dyn_cast<clang::ArraySubscriptExpr>(value);
+    auto* scale = named_variable(factor);
+    const TileAxes axes = load ? depends.of(load) : 0;
+    if (load && scale && llvm::isa<clang::DeclRefExpr>(factor->IgnoreParenImpCasts()) && (axes & kTileStep) &&
+        !depends.of(factor) && !depends.changes(scale) && scale->getType()->isArithmeticType() &&
+        !scale->getType().isVolatileQualified() &&
+        source.context().hasSameUnqualifiedType(product->getType(), load->getType()))
+      return load;
+  }
+  return nullptr;
+}
+
 }  // namespace kernelift::tuner

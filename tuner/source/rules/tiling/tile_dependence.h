@@ -32,5 +32,9 @@ class TileDependence {
 
 /// The element that `__ldg(&x[i])` reads; nullptr for other statements.
 const clang::ArraySubscriptExpr* read_through_cache(const clang::Stmt* statement);
+/// The element of `alpha * a[i * n + k]` with a factor that is the same for all threads and iterations: where the
+/// product is staged, it is not computed again for each output. nullptr for other statements.
+const clang::ArraySubscriptExpr* scaled_load(const KernelSource& source, const TileDependence& depends,
+                                             const clang::Stmt* statement);
 
 }  // namespace kernelift::tuner

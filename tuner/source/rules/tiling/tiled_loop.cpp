@@ -22,13 +22,6 @@ constexpr size_t kLongestTiled = 4000;  ///< Characters: the text of an output i
 
 using Variables = std::set<const clang::VarDecl*>;
 
-bool is_zero(const clang::Expr* value) {
-  value = value->IgnoreParenCasts();
-  if (auto* number = llvm::dyn_cast<clang::IntegerLiteral>(value)) return number->getValue() == 0;
-  auto* number = llvm::dyn_cast<clang::FloatingLiteral>(value);
-  return number && number->getValue().isPosZero();
-}
-
 /// What a tile can hold: numbers, and what a template's argument decides.
 bool is_number(clang::QualType type) {
   return !type.isVolatileQualified() && (type->isDependentType() || type->isArithmeticType());
@@ -64,7 +57,6 @@ class TileFinder {
   bool add_element_sum(const clang::ArraySubscriptExpr* element);
   bool start_sums();
   bool find_loads(const clang::Stmt* statement, bool conditional);
-  const clang::ArraySubscriptExpr* scaled_load(const clang::Stmt* statement) const;
   /// `use`: the load, or a call or product of it.
   bool add_load(const clang::ArraySubscriptExpr* load, const clang::Stmt* use, bool conditional);
   bool sort_declarations();
@@ -302,33 +294,10 @@ bool TileFinder::find_loads(const clang::Stmt* statement, bool conditional) {
     return false;
   if (auto* member = llvm::dyn_cast<clang::MemberExpr>(statement); member && member->isArrow()) return false;
   if (auto* load = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement)) return add_load(load, load, conditional);
-  if (auto* load = scaled_load(statement)) return add_load(load, statement, conditional);
+  if (auto* load = scaled_load(source_, depends_, statement)) return add_load(load, statement, conditional);
   auto* binary = llvm::dyn_cast<clang::BinaryOperator>(statement);
   conditional |= llvm::isa<clang::IfStmt, clang::ConditionalOperator>(statement) || (binary && binary->isLogicalOp());
   return std::ranges::all_of(statement->children(), [&](auto* child) { return find_loads(child, conditional); });
-}
-
-/// Of `alpha * a[i * n + k]`, with a factor that is the same for all threads: the product is staged, since it would be
-/// computed again for each output.
-const clang::ArraySubscriptExpr* TileFinder::scaled_load(const clang::Stmt* statement) const {
-  auto* product = llvm::dyn_cast<clang::BinaryOperator>(statement);
-  if (!product || product->getOpcode() != clang::BO_Mul || product->getType()->isDependentType() ||
-      source_.spelled(product).empty())
-    return nullptr;
-  for (auto [factor, other] :
-       {std::pair(product->getLHS(), product->getRHS()), {product->getRHS(), product->getLHS()}}) {
-    const clang::Expr* value = other->IgnoreParenImpCasts();
-    auto* load = read_through_cache(value);
-    if (!load) load = llvm::dyn_cast<clang::ArraySubscriptExpr>(value);
-    auto* scale = named_variable(factor);
-    const TileAxes axes = load ? depends_.of(load) : 0;
-    if (load && scale && llvm::isa<clang::DeclRefExpr>(factor->IgnoreParenImpCasts()) && (axes & kTileStep) &&
-        !depends_.of(factor) && !depends_.changes(scale) && scale->getType()->isArithmeticType() &&
-        !scale->getType().isVolatileQualified() &&
-        source_.context().hasSameUnqualifiedType(product->getType(), load->getType()))
-      return load;
-  }
-  return nullptr;
 }
 
 bool TileFinder::add_load(const clang::ArraySubscriptExpr* load, const clang::Stmt* use, bool conditional) {
