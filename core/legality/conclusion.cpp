@@ -105,7 +105,7 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
       result.example = *values, result.line = wrong[i].line;
       result.why = (values->empty() ? "" : setting.example(*values) + ": ") + wrong[i].what;
     }
-  if (wrong.empty() && result.why.empty()) result.why = setting.why_unread;
+  if (wrong.empty() && result.why.empty()) result.why = setting.why_unread, result.wrong_elsewhere = false;
   if (!wrong.empty() && !example) result.why = "for some sizes " + wrong[0].what, result.line = wrong[0].line;
   if (!is_empty(useful)) result.premise = as_expression(right, asked, setting.parameters);
   if (!is_empty(useful) && (!result.premise || result.premise->size() > kShortPremiseNodes))

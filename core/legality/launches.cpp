@@ -102,6 +102,17 @@ Findings launched(Setting& setting) {
       all = all.intersect(parameters(setting, text, is + " and " + few));
     }
   const isl::set launched = all;
+  if (auto& where = setting.original.launch.grid_where) {
+    InstanceText text(setting.original.launch, setting.parameters, InstanceText::Scope::Block);
+    text.constrain(*where);
+    if (!text.exact()) {
+      found.not_known = "whether " + setting.shown(*where) + " is not understood";
+      return found;
+    }
+    all = all.intersect(parameters(setting, text, ""));
+    if (!is_empty(launched.subtract(all)))
+      setting.why_unread = "the number of blocks is computed in single precision, and not known there";
+  }
   for (auto* side : {&setting.original, &setting.candidate})
     for (auto& condition : side->model.assumed) {
       InstanceText text(side->launch, setting.parameters, InstanceText::Scope::Block);

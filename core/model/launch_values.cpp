@@ -47,6 +47,7 @@ LaunchSite over_arguments(LaunchSite site, const Mep& mep) {
       if (site.block[axis]) site.block[axis] = put_in(*site.block[axis]);
     }
     if (site.shared) site.shared = put_in(*site.shared);
+    for (auto& condition : site.grid_where) condition = put_in(condition);
   }
 }
 

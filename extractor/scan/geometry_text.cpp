@@ -115,15 +115,17 @@ const Expr* as_integer(const Expr* e, bool& single) {
   return e->getType()->isIntegralOrEnumerationType() ? e : nullptr;
 }
 
-/// Whether single precision holds the integer, and any quotient of it is rounded to no other whole number: up to 2^24.
-bool is_exact_in_single(const Expr* integer, const Expression& value, const ASTContext& context) {
-  constexpr int64_t kMost = 1 << 24;
+/// Single precision holds integers up to that, and rounds no quotient of one to another whole number.
+constexpr int64_t kMostInSingle = 1 << 24;
+
+/// Whether that is known of the integer; nullopt: it depends on what it is at run time.
+std::optional<bool> is_exact_in_single(const Expr* integer, const Expression& value, const ASTContext& context) {
   constexpr uint64_t kFewBits = 16;
   if (declared_bits(integer->getType()) <= kFewBits) return true;
-  if (auto constant = value.as_constant()) return *constant >= 0 && *constant <= kMost;
+  if (auto constant = value.as_constant()) return *constant >= 0 && *constant <= kMostInSingle;
   Expr::EvalResult known;
-  return !integer->isValueDependent() && integer->EvaluateAsInt(known, context) && known.Val.getInt().isNonNegative() &&
-         known.Val.getInt() <= kMost;
+  if (integer->isValueDependent() || !integer->EvaluateAsInt(known, context)) return std::nullopt;
+  return known.Val.getInt().isNonNegative() && known.Val.getInt() <= kMostInSingle;
 }
 
 /// `16.0f` is 16; nullopt for anything else.
@@ -540,8 +542,13 @@ std::optional<Quotient> GeometryReader::read_quotient(const Expr* e, bool single
   };
   Read above = side(dividend, quotient->getLHS()), below = side(divisor, quotient->getRHS());
   if (!above || !below) return std::nullopt;
-  if (single && !is_exact_in_single(dividend ? dividend : quotient->getLHS(), *above, unit_.context))
-    return std::nullopt;
+  if (!single) return Quotient{*above, *below};
+  const auto exact = is_exact_in_single(dividend ? dividend : quotient->getLHS(), *above, unit_.context);
+  if (exact && !*exact) return std::nullopt;
+  if (!exact) {
+    use.where.push_back(Expression::binary(Expression::Op::GreaterEqual, *above, Expression::constant(0)));
+    use.where.push_back(Expression::binary(Expression::Op::LessEqual, *above, Expression::constant(kMostInSingle)));
+  }
   return Quotient{*above, *below};
 }
 

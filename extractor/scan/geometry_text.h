@@ -34,8 +34,12 @@ struct GeometryUse {
   std::set<const clang::MacroInfo*> macros;  ///< Macros that are named in the expressions or expanded to reach them.
   std::set<const clang::VarDecl*> constants;
   std::set<const clang::Decl*> enumerators;
+  /// Conditions under which the expressions are what the host computes: a quotient in single precision is that of
+  /// integers up to 2^24.
+  std::vector<Expression> where = {};
 
   void add_names(const GeometryUse& more) {
+    where.insert(where.end(), more.where.begin(), more.where.end());
     macros.insert(more.macros.begin(), more.macros.end());
     constants.insert(more.constants.begin(), more.constants.end());
     enumerators.insert(more.enumerators.begin(), more.enumerators.end());

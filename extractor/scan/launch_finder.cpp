@@ -353,14 +353,16 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   }
 
   void read_geometry(FoundLaunch& found, const Expr* grid, const Expr* block, const Expr* shared) {
-    auto keep = [&](GeometryUse use, std::optional<Expression>(&into)[3]) {
+    auto keep = [&](GeometryUse use, std::optional<Expression>(&into)[3], std::vector<Expression>* where = nullptr) {
+      if (!where && !use.where.empty()) use = {};
       for (int i = 0; i < 3; ++i) into[i] = use.axes[i];
+      if (where) *where = std::move(use.where);
       found.macros.insert(use.macros.begin(), use.macros.end());
       found.constants.insert(use.constants.begin(), use.constants.end());
       found.enumerators.insert(use.enumerators.begin(), use.enumerators.end());
     };
     auto& site = found.site;
-    if (grid && !grid->isTypeDependent()) keep(geometry_->dim3(grid), site.grid);
+    if (grid && !grid->isTypeDependent()) keep(geometry_->dim3(grid), site.grid, &site.grid_where);
     if (block && !block->isTypeDependent()) keep(geometry_->dim3(block), site.block);
     std::optional<Expression> bytes[3];
     if (shared && !shared->isTypeDependent()) keep(geometry_->integer(shared), bytes);
@@ -471,6 +473,10 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     for (int i = 0; i < 3; ++i)
       join(into.site.grid[i], more.site.grid[i]), join(into.site.block[i], more.site.block[i]);
     join(into.site.shared, more.site.shared);
+    auto& where = into.site.grid_where;
+    if (first_known) where.clear();
+    for (auto& one : more.site.grid_where)
+      if (std::ranges::find(where, one) == where.end()) where.push_back(one);
     for (auto [all, others] :
          {std::pair(&into.site.real_grid, &more.site.real_grid), {&into.site.real_block, &more.site.real_block}})
       all->insert(others->begin(), others->end());

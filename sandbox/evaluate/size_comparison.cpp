@@ -25,89 +25,6 @@ constexpr int kAskingNiceness = 19;
 /// Of the time that a confirmation has, for the question at other sizes.
 constexpr double kShareOfConfirmation = 0.15;
 
-std::string argument(size_t index) { return "arg.a" + std::to_string(index); }
-
-/// The site's expression over the kernel's parameters; nullopt: it uses something that the kernel is not given.
-/// A constant that is spelled as the block's size (`<<<(n + B - 1) / B, B>>>`) has the recorded one.
-std::optional<Expression> over_parameters(const Expression& expression, const Mep& mep, const LaunchSite& site,
-                                          const Dim3& block) {
-  std::map<std::string, Expression> known;
-  for (auto& [name, value] : mep.named_values()) known.emplace(name, Expression::constant(value));
-  for (int axis = 0; axis < 3; ++axis)
-    if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
-      known.emplace(*name, Expression::constant(along(block, axis)));
-  std::vector<std::pair<Expression, size_t>> computed;  // Arguments that are no plain variables.
-  for (size_t p = 0; p < site.argument_text.size() && p < mep.parameters.size(); ++p) {
-    auto text = Expression::parse(site.argument_text[p]);
-    if (mep.parameters[p].is_index() && text.ok()) {
-      if (text->as_variable()) known.emplace(*text->as_variable(), Expression::variable(argument(p)));
-      else if (!text->variables().empty()) computed.emplace_back(*text, p);
-    }
-    // `view.n` of a structure is known by its path until a model tells where that lies.
-    if (mep.parameters[p].record.empty() || !text.ok() || !text->as_variable()) continue;
-    for (auto& name : expression.variables())
-      if (name.starts_with(*text->as_variable() + "."))
-        known.emplace(name, Expression::variable(argument(p) + name.substr(text->as_variable()->size())));
-  }
-  auto is_known = [&](const std::string& name) { return known.contains(name); };
-  if (std::ranges::all_of(expression.variables(), is_known)) return expression.substitute(known);
-  // What is passed as a whole is that argument, whatever it is computed from; the longest first.
-  std::ranges::sort(computed, std::greater(), [](auto& one) { return std::pair(one.first.size(), one.second); });
-  Expression over = expression;
-  std::map<std::string, Expression> whole;
-  for (auto& [text, p] : computed) {
-    const std::string name = "argument.a" + std::to_string(p);
-    over = over.rewritten(
-        [&](auto& node) { return node == text ? std::optional(Expression::variable(name)) : std::nullopt; });
-    whole.emplace(name, Expression::variable(argument(p)));
-  }
-  known.merge(whole);
-  if (!std::ranges::all_of(over.variables(), is_known)) return std::nullopt;
-  return over.substitute(known);
-}
-
-/// A grid with the members that it is computed from as the model's variables; as a number of blocks that is not known
-/// where it is computed from one that the model does not know.
-legality::LaunchShape over_members(legality::LaunchShape shape, const std::vector<KernelModel::Member>& members) {
-  std::map<std::string, Expression> by;
-  for (auto& member : members)
-    by.emplace(argument(member.parameter) + member.path, Expression::variable(member.variable()));
-  for (int axis = 0; axis < 3; ++axis) {
-    auto is_path = [&](const std::string& name) {
-      return name.starts_with("arg.a") && name.find('.', std::strlen("arg.a")) != name.npos && !by.contains(name);
-    };
-    auto& grid = *shape.grid[axis];
-    if (std::ranges::any_of(grid.variables(), is_path))
-      grid = Expression::variable(std::string("blocks.") + "xyz"[axis]);
-    else grid = grid.substitute(by);
-  }
-  return shape;
-}
-
-/// Pointer arguments that have one address in a recorded launch, or at `site`.
-std::set<std::pair<size_t, size_t>> one_memory(const Mep& mep, const LaunchSite* site) {
-  std::set<std::pair<size_t, size_t>> pairs;
-  if (site) pairs = passed_twice(*site);
-  auto address = [&](const MepInstance& instance, size_t p) {
-    uint64_t value = 0;
-    if (p < instance.parameters.size() && instance.parameters[p].offset + sizeof value <= instance.arguments.size())
-      std::memcpy(&value, instance.arguments.data() + instance.parameters[p].offset, sizeof value);
-    return value;
-  };
-  for (size_t p = 0; p < mep.parameters.size(); ++p)
-    for (size_t q = p + 1; q < mep.parameters.size(); ++q) {
-      if (mep.parameters[p].pointee.empty() || mep.parameters[q].pointee.empty()) continue;
-      // A pack that is written out is one text for several arguments.
-      const bool spelled = site && q < site->argument_text.size() && !site->argument_text[p].empty() &&
-                           site->argument_text[p] == site->argument_text[q] && !site->argument_text[p].ends_with("...");
-      const bool recorded = std::ranges::any_of(mep.instances, [&](auto& instance) {
-        return address(instance, p) != 0 && address(instance, p) == address(instance, q);
-      });
-      if (spelled || recorded) pairs.emplace(p, q);
-    }
-  return pairs;
-}
-
 /// The bytes of which every address of a number of this canonical type is a multiple; 1: not known.
 uint64_t alignment_of(const std::string& type) {
   if (auto number = DeclaredNumber::of(type)) return number->bits / 8;
@@ -128,7 +45,7 @@ Premise premise_of(const legality::Assumption& assumption, const legality::Names
 
 legality::Names names_of(const Mep& mep) {
   legality::Names names;
-  for (size_t p = 0; p < mep.parameters.size(); ++p) names[argument(p)] = mep.parameters[p].name;
+  for (size_t p = 0; p < mep.parameters.size(); ++p) names[model_argument(p)] = mep.parameters[p].name;
   for (const char* axis : {"x", "y", "z"}) names[std::string("blocks.") + axis] = std::string("gridDim.") + axis;
   return names;
 }
@@ -139,7 +56,7 @@ std::map<std::string, DeclaredNumber> declared_numbers(const Mep& mep,
                                                        const std::vector<KernelModel::Member>& members) {
   std::map<std::string, DeclaredNumber> declared;
   for (size_t p = 0; p < mep.parameters.size(); ++p)
-    if (auto number = DeclaredNumber::of(mep.parameters[p].scalar)) declared.emplace(argument(p), *number);
+    if (auto number = DeclaredNumber::of(mep.parameters[p].scalar)) declared.emplace(model_argument(p), *number);
   std::set<std::string> different;
   for (auto& member : members)
     if (auto number = DeclaredNumber::of(member.type))
@@ -175,88 +92,19 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
   return rank(answer.kind) > rank(than.kind);
 }
 
-/// That a launch has one of these blocks, which alone are compared; nullopt: every launch site is known, and its block
-/// is one of them.
-std::optional<Expression> has_block_of(const std::set<Dim3>& blocks, const Mep& mep) {
-  using Op = Expression::Op;
-  const Bindings constants = mep.named_values();
-  const auto sites = mep.all_launches();
-  bool asks = sites.empty(), asks_axis[3] = {asks, asks, asks};
-  for (int axis = 0; axis < 3; ++axis)
-    for (auto& block : blocks) asks_axis[axis] |= along(block, axis) != along(*blocks.begin(), axis);
-  for (auto* site : sites) {
-    Dim3 block;
-    bool constant = true;
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto says = constant_block(*site, axis, constants);
-      constant &= says.has_value();
-      asks_axis[axis] |= !says || *says != along(*blocks.begin(), axis);
-      along(block, axis) = static_cast<uint32_t>(says.value_or(0));
-    }
-    asks |= !constant || !blocks.contains(block);
-  }
-  if (!asks || blocks.empty()) return std::nullopt;
-  std::optional<Expression> any;
-  for (auto& block : blocks) {
-    std::optional<Expression> all;
-    for (int axis = 0; axis < 3; ++axis) {
-      if (!asks_axis[axis]) continue;
-      const Expression one = Expression::binary(Op::Equal, Expression::variable(std::string("blockDim.") + "xyz"[axis]),
-                                                Expression::constant(along(block, axis)));
-      all = all ? Expression::binary(Op::And, *all, one) : one;
-    }
-    any = any ? Expression::binary(Op::Or, *any, *all) : *all;
-  }
-  return any;
-}
-
 }  // namespace
 
 SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
     : mep_(mep),
       source_(std::move(source)),
+      launches_(launches_of(mep)),
+      compared_blocks_(has_recorded_block(mep)),
       names_(names_of(mep)),
       seed_(seed ? *seed : std::random_device{}()),
-      models_(pool) {
-  std::set<Dim3> recorded;
-  for (auto& instance : mep.instances) recorded.insert(instance.geometry.block);
-  compared_blocks_ = has_block_of(recorded, mep);
-  for (auto* one : mep.all_launches())
-    for (auto& block : recorded) {
-      auto& site = *one;
-      Launch launch;
-      launch.place = "the launch at line " + std::to_string(site.range.line);
-      launch.one_memory = one_memory(mep, one);
-      bool fits = true;
-      for (int axis = 0; axis < 3; ++axis) {
-        along(launch.shape.block, axis) = along(block, axis);
-        const auto says = constant_block(site, axis, mep.named_values());
-        fits &= !says || *says == along(block, axis);
-        if (site.grid[axis]) launch.shape.grid[axis] = over_parameters(*site.grid[axis], mep, site, block);
-        if (!launch.shape.grid[axis]) launch.shape.grid[axis] = unknown_grid(axis);
-      }
-      if (site.shared_range.begin < site.shared_range.end)
-        launch.shared = site.shared ? over_parameters(*site.shared, mep, site, block) : std::nullopt;
-      auto known = [&](auto& other) { return other.asks_the_same(launch); };
-      if (fits && std::ranges::none_of(launches_, known)) launches_.push_back(std::move(launch));
-    }
-  if (!launches_.empty()) return;
-  for (auto& block : recorded) {
-    Launch launch{{block, {}}, "the recorded launch", one_memory(mep, nullptr)};
-    for (int axis = 0; axis < 3; ++axis) launch.shape.grid[axis] = unknown_grid(axis);
-    if (std::ranges::any_of(mep.instances, [](auto& one) { return one.geometry.shared_bytes > 0; }))
-      launch.shared.reset();
-    launches_.push_back(std::move(launch));
-  }
-}
+      models_(pool) {}
 
-Expression SizeComparison::unknown_grid(int axis) const {
-  const bool one =
-      std::ranges::all_of(mep_.instances, [&](auto& instance) { return along(instance.geometry.grid, axis) == 1; });
-  return one ? Expression::constant(1) : Expression::variable(std::string("blocks.") + "xyz"[axis]);
-}
-
-legality::LaunchShape SizeComparison::borne_out(const Launch& launch, const std::vector<KernelModel::Member>& members) {
+legality::LaunchShape SizeComparison::borne_out(const ApplicationLaunch& launch,
+                                                const std::vector<KernelModel::Member>& members) {
   auto contradicts = [&](const legality::LaunchShape& shape, const MepInstance& instance, int axis) {
     auto blocks = shape.grid[axis]->evaluate(recorded(instance));
     return blocks.ok() && *blocks != along(instance.geometry.grid, axis);
@@ -270,7 +118,7 @@ legality::LaunchShape SizeComparison::borne_out(const Launch& launch, const std:
              !contradicts(its, instance, 2);
     });
     for (int axis = 0; axis < 3 && !explained; ++axis)
-      if (contradicts(shape, instance, axis)) shape.grid[axis] = unknown_grid(axis);
+      if (contradicts(shape, instance, axis)) shape.grid[axis] = unknown_grid(mep_, axis);
   }
   return shape;
 }
@@ -295,7 +143,7 @@ std::optional<Expression> SizeComparison::declared(const Expression& premise) {
 Bindings SizeComparison::recorded(const MepInstance& instance) {
   Bindings values;
   for (size_t p = 0; p < mep_.parameters.size(); ++p)
-    if (auto value = mep_.integer_argument(instance, p)) values[argument(p)] = *value;
+    if (auto value = mep_.integer_argument(instance, p)) values[model_argument(p)] = *value;
   for (int axis = 0; axis < 3; ++axis)
     values[std::string("blockDim.") + "xyz"[axis]] = along(instance.geometry.block, axis);
   std::lock_guard lock(mutex_);
@@ -309,7 +157,7 @@ Bindings SizeComparison::recorded(const MepInstance& instance) {
 }
 
 std::optional<Expression> SizeComparison::has_room(const KernelModel& original, const KernelModel& candidate,
-                                                   const Launch& launch, legality::Answer& answer) const {
+                                                   const ApplicationLaunch& launch, legality::Answer& answer) const {
   using Op = Expression::Op;
   constexpr int64_t kAlignment = 16;
   auto bytes_of = [](const KernelModel& model) {
@@ -339,7 +187,15 @@ std::optional<Expression> SizeComparison::has_room(const KernelModel& original, 
   return Expression::binary(Op::LessEqual, *launch.shared, Expression::constant(most - after));
 }
 
-legality::Answer SizeComparison::compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds) {
+legality::Answer SizeComparison::compare(const Candidate& candidate, const ApplicationLaunch& launch,
+                                         legality::Bounds bounds) {
+  // What is right for any number of blocks needs none of the conditions under which it is known.
+  if (launch.shape.grid_where && candidate.launches.empty()) {
+    ApplicationLaunch any = launch;
+    any.shape = of_any_grid(mep_, launch.shape);
+    auto answer = compare(candidate, any, bounds);
+    if (answer.kind == Kind::Proven || answer.kind == Kind::UnderPremise) return answer;
+  }
   auto not_known = [](std::string why) { return legality::Answer{Kind::NotKnown, {}, std::move(why), 0, {}}; };
   if (candidate.launches.size() > 1) return not_known("it is launched in several steps");
   if (!candidate.scratch.empty()) return not_known("it uses memory of its own");
@@ -364,7 +220,8 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
     for (auto& [name, value] : mep_.named_values()) known.emplace(name, Expression::constant(value));
     for (auto& [name, value] : candidate.values) known.insert_or_assign(name, Expression::constant(value));
     for (size_t p = 0; p < mep_.parameters.size(); ++p)
-      if (mep_.parameters[p].is_integer()) known.emplace(mep_.parameters[p].name, Expression::variable(argument(p)));
+      if (mep_.parameters[p].is_integer())
+        known.emplace(mep_.parameters[p].name, Expression::variable(model_argument(p)));
     for (int axis = 0; axis < 3; ++axis) {
       shape.grid[axis] = wanted.grid[axis].substitute(known).simplified();
       auto threads = wanted.block[axis].substitute(known).evaluate({});
@@ -394,7 +251,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   std::erase_if(answer.assumptions, [&](auto& assumption) {
     if (assumption.kind != legality::Assumption::Kind::Aligned) return false;
     for (size_t p = 0; p < mep_.parameters.size(); ++p)
-      if (assumption.arguments.front() == argument(p))
+      if (assumption.arguments.front() == model_argument(p))
         return assumption.bytes <= alignment_of(mep_.parameters[p].pointee);
     return false;
   });
@@ -403,8 +260,8 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Launc
   for (auto& assumption : answer.assumptions)
     for (auto& [p, q] : launch.one_memory)
       if (assumption.kind == legality::Assumption::Kind::DifferentMemory &&
-          std::ranges::count(assumption.arguments, argument(p)) &&
-          std::ranges::count(assumption.arguments, argument(q))) {
+          std::ranges::count(assumption.arguments, model_argument(p)) &&
+          std::ranges::count(assumption.arguments, model_argument(q))) {
         auto unknown = not_known(launch.place + " gives one memory for " + mep_.parameters[p].name + " and " +
                                  mep_.parameters[q].name + ", which are compared as different memory");
         unknown.premise = answer.premise;
@@ -494,7 +351,7 @@ std::set<size_t> SizeComparison::conditions() {
     if (names.contains(term.name))
       for (auto& part : term.arguments) names.merge(part.variables());
   for (size_t p = 0; p < mep_.parameters.size(); ++p)
-    if (names.contains(argument(p))) found.insert(p);
+    if (names.contains(model_argument(p))) found.insert(p);
   return found;
 }
 

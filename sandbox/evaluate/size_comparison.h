@@ -15,6 +15,7 @@
 #include "core/model/mep.h"
 #include "core/model/verdict/verdict.h"
 #include "sandbox/compile/compile_pool.h"
+#include "sandbox/evaluate/application_launch.h"
 #include "sandbox/evaluate/kernel_models.h"
 #include "sandbox/evaluate/size_plan.h"
 
@@ -49,33 +50,16 @@ class SizeComparison {
   static constexpr size_t kMostAnswers = 10'000;
 
  private:
-  struct Launch {
-    legality::LaunchShape shape;
-    std::string place;  ///< "the launch at line 41"; for people.
-    /// Pairs of pointer arguments that have been given one address, by its text or as recorded.
-    std::set<std::pair<size_t, size_t>> one_memory = {};
-    /// Bytes of dynamic shared memory, over the kernel's parameters; nullopt: they are not known.
-    std::optional<Expression> shared = Expression::constant(0);
-    /// Whatever is known of a candidate at one is known of it at the other.
-    bool asks_the_same(const Launch& other) const {
-      return shape.block == other.shape.block && shape.grid == other.shape.grid && one_memory == other.one_memory &&
-             shared == other.shared;
-    }
-  };
-
-  /// The blocks along an axis where no launch site says how many: one, where every recorded launch has one; else a
-  /// number that is not known, the same for both sides.
-  Expression unknown_grid(int axis) const;
   /// The launch's shape over the model's variables. What its site says of the grid is not known where it says otherwise
   /// of a recorded launch that no site explains: then the scan read something that changes before the launch.
-  legality::LaunchShape borne_out(const Launch& launch, const std::vector<KernelModel::Member>& members);
+  legality::LaunchShape borne_out(const ApplicationLaunch& launch, const std::vector<KernelModel::Member>& members);
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
   KernelModels::Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
   /// That a block's shared memory suffices for what the candidate has more of than the original; nullopt: it does at
   /// all sizes, or `answer` is that this is not known.
-  std::optional<Expression> has_room(const KernelModel& original, const KernelModel& candidate, const Launch& launch,
-                                     legality::Answer& answer) const;
+  std::optional<Expression> has_room(const KernelModel& original, const KernelModel& candidate,
+                                     const ApplicationLaunch& launch, legality::Answer& answer) const;
   legality::Names names();  ///< With those of members.
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);
@@ -83,11 +67,11 @@ class SizeComparison {
   std::optional<Expression> declared(const Expression& premise);
   /// EXPECTS: `evaluation` is a verdict that is right so far.
   Evaluation with(legality::Answer known, Evaluation evaluation, const Recipe& recipe);
-  legality::Answer compare(const Candidate& candidate, const Launch& launch, legality::Bounds bounds);
+  legality::Answer compare(const Candidate& candidate, const ApplicationLaunch& launch, legality::Bounds bounds);
 
   const Mep mep_;
   std::string source_;
-  std::vector<Launch> launches_;               ///< Of the application, one for each site and recorded block.
+  std::vector<ApplicationLaunch> launches_;    ///< Of the application, one for each site and recorded block.
   std::optional<Expression> compared_blocks_;  ///< The recorded ones, if some launch may have another.
   const legality::Names names_;                ///< Of the parameters.
   const uint64_t seed_;

@@ -47,6 +47,8 @@ std::optional<int64_t> evaluated(const std::optional<Expression>& expression, co
 /// The launch's geometry; nullopt: it uses something that is not known, or no device launches it.
 std::optional<Geometry> geometry_of(const LaunchSite& site, const Bindings& variables, const Geometry& recorded) {
   Geometry geometry = recorded;
+  for (auto& condition : site.grid_where)
+    if (evaluated(condition, variables).value_or(0) == 0) return std::nullopt;
   for (int axis = 0; axis < 3; ++axis) {
     auto blocks = evaluated(site.grid[axis], variables), threads = evaluated(site.block[axis], variables);
     if (!blocks || !threads || *blocks < 1 || *threads < 1 || *blocks > along(kLargestGrid, axis) ||

@@ -24,6 +24,8 @@ struct LaunchShape {
   /// Over the model's parameters ("ceil_div(arg.a2, 256)"); nullopt: not known, and taken as some number that is the
   /// same for both sides of a comparison.
   std::array<std::optional<Expression>, 3> grid;
+  /// Where the grid is known to be that; elsewhere nothing is said of the launch. Of the original's alone.
+  std::optional<Expression> grid_where = {};
 };
 
 /// What isl's parameters stand for: integer parameters of the kernel, products of them, numbers of blocks, and values

@@ -103,6 +103,8 @@ struct LaunchSite {
   /// Canonical types of the arguments as written, before the launch converts them, where they are numbers: "int",
   /// "double". Of a template's instances that differ: "double" if one is of floating point, else none.
   std::map<size_t, std::string> argument_types = {};
+  /// Conditions under which `grid` is what the host computes: `ceil((float)n / 256)` is ceil_div(n, 256) up to 2^24.
+  std::vector<Expression> grid_where = {};
 
   /// False: a macro's definition spells grid or block, which a patch cannot change for this launch alone.
   bool spells_geometry() const {

@@ -15,6 +15,12 @@ Json to_json(const std::optional<Expression> (&axes)[3]) {
   return {to_json(axes[0]), to_json(axes[1]), to_json(axes[2])};
 }
 
+std::vector<std::string> texts_of(const std::vector<Expression>& expressions) {
+  std::vector<std::string> texts;
+  for (auto& one : expressions) texts.push_back(one.text());
+  return texts;
+}
+
 std::optional<Expression> optional_expression_from_json(const Json& from) {
   auto text = from.get<std::string>();
   if (text.empty()) return std::nullopt;
@@ -67,6 +73,7 @@ Json to_json(const LaunchSite& site) {
           {"shared_range", to_json(site.shared_range)},
           {"enclosing", site.enclosing},
           {"grid", to_json(site.grid)},
+          {"grid_where", texts_of(site.grid_where)},
           {"block", to_json(site.block)},
           {"grid_form", site.grid_form},
           {"block_form", site.block_form},
@@ -92,6 +99,8 @@ LaunchSite launch_from_json(const Json& from) {
   for (int axis = 0; axis < 3; ++axis)
     site.grid[axis] = optional_expression_from_json(from.at("grid").at(axis)),
     site.block[axis] = optional_expression_from_json(from.at("block").at(axis));
+  for (auto& condition : from.value("grid_where", Json::array()))
+    site.grid_where.push_back(optional_expression_from_json(condition).value_or(Expression::constant(0)));
   site.grid_form = from.value("grid_form", ""), site.block_form = from.value("block_form", "");
   site.argument_text = from.at("argument_text").get<std::vector<std::string>>();
   site.one_memory = from.value("one_memory", Json::array()).get<std::vector<std::pair<size_t, size_t>>>();

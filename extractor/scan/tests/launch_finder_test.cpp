@@ -263,7 +263,7 @@ void a(int ni, float* x, long nl) {
   EXPECT_EQ(c.grid[2], "ceil_div(ni, 4)"_e);
 }
 
-TEST(LaunchFinder, DoesNotTakeAQuotientThatSinglePrecisionMayRoundForAnInteger) {
+TEST(LaunchFinder, SaysUpToWhichNumberSinglePrecisionRoundsAQuotientToNoOtherInteger) {
   TestApp app;
   app.unit("a.cu", R"(
 #define MANY 16777217
@@ -276,11 +276,15 @@ void a(int n, unsigned short s, float* x) {
 })");
   auto index = app.scan();
   ASSERT_EQ(index.launches.size(), 4u);
-  for (int axis = 0; axis < 3; ++axis) {
-    EXPECT_EQ(index.launches[0].grid[axis], std::nullopt) << axis;
-    EXPECT_EQ(index.launches[1].grid[axis], std::nullopt) << axis;
+  EXPECT_EQ(index.launches[0].grid[0], "ceil_div(n, 64)"_e);
+  EXPECT_EQ(index.launches[1].grid[1], "ceil_div(n, 2)"_e);
+  EXPECT_EQ(index.launches[1].grid[2], "n / 2"_e);
+  for (int launch : {0, 1}) {
+    auto& where = index.launches[launch].grid_where;
+    EXPECT_TRUE(std::ranges::count(where, "n >= 0"_e) && std::ranges::count(where, "n <= 16777216"_e)) << launch;
   }
-  EXPECT_EQ(index.launches[2].grid[0], std::nullopt);
+  EXPECT_TRUE(index.launches[2].grid_where.empty());
+  EXPECT_EQ(index.launches[2].grid[0], std::nullopt) << "2^24 + 1";
   EXPECT_EQ(index.launches[2].grid[1], "ceil_div(MANY - 1, 64)"_e) << "2^24, which it holds";
   EXPECT_EQ(index.launches[2].grid[2], "ceil_div(s, 64)"_e);
   EXPECT_EQ(index.launches[3].grid[0], std::nullopt) << "cut off, not rounded up";

@@ -385,6 +385,21 @@ TEST_F(SizeComparisonTest, AGridThatIsNotWhatWasRecordedIsNotKnown) {
   EXPECT_EQ(answer.why.find("how many blocks"), answer.why.npos) << "another launch explains it: " << answer.why;
 }
 
+TEST_F(SizeComparisonTest, AGridOfSinglePrecisionIsKnownUpToTheNumbersThatItHolds) {
+  auto& launch = mep_.launches[0];
+  launch.grid_where = {"count >= 0"_e, "count <= 16777216"_e};
+  const auto other_block = with_block(kGuarded, 256);
+  ASSERT_EQ(other_block.kind, Kind::UnderPremise) << other_block.why;
+  EXPECT_EQ(other_block.premise->text(), "arg.a2 <= 16777216");
+  EXPECT_FALSE(other_block.wrong_elsewhere);
+  SizeComparison comparison(mep_, *pool_, kGuarded);
+  Candidate text;
+  text.source = kGuarded + std::string("// Another text.\n");
+  EXPECT_EQ(comparison.answer(text).kind, Kind::Proven) << "for any number of blocks";
+  launch.grid_where = {"elsewhere <= 16777216"_e};
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Refuted) << "what the kernel is not given bounds nothing";
+}
+
 TEST_F(SizeComparisonTest, APointerToNumbersIsTakenToLeadToOne) {
   const std::string head =
       "__global__ void twice(const float* x, float* out, int n) {\n"
