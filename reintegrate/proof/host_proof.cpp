@@ -176,7 +176,7 @@ class Proving {
     std::set<std::string> left;
     for (auto& function : after.device_functions) left.insert(function.name);
     for (auto& function : declared.device_functions)
-      if (function.is_constant && !left.contains(function.name))
+      if (!function.is_kernel && function.is_constant && !left.contains(function.name))
         return refused("the candidate removes the constant device function '" + function.name + "' from " +
                        name_of(unit) + ", which host code may have found");
     return done();
@@ -190,7 +190,7 @@ class Proving {
     if (!changed) return done();
     std::map<fs::path, std::set<size_t>> places;
     for (auto& function : after.device_functions)
-      if (!function.by_macro) places[function.file].insert(function.begin);
+      if (!function.by_macro && !function.is_kernel) places[function.file].insert(function.begin);
     const auto visible = on_both_sides(after_, places);
     KERNELIFT_ASSIGN(auto uses, host_uses(unit, visible, declared.written, kForHost));
     for (auto& use : uses) {
@@ -213,18 +213,28 @@ class Proving {
   Status check_device_functions(const HostUnit& unit, llvm::LLVMContext& context, const HostHalf& declared,
                                 const HostHalf& after) {
     KERNELIFT_TRY(check_host_uses(unit, declared, after));
-    std::set<std::pair<std::string, std::string>> known;
-    for (auto& function : declared.device_functions) known.emplace(function.name, function.seen);
+    using Known = std::tuple<std::string, std::string, bool, bool>;
+    auto known_as = [](const DeviceFunction& function) {
+      return Known(function.name, function.seen, function.is_global, function.is_visible);
+    };
+    std::set<Known> known;
+    for (auto& function : declared.device_functions) known.insert(known_as(function));
     std::map<fs::path, std::set<size_t>> places;
     std::string names;
     for (auto& function : after.device_functions) {
-      if (known.contains({function.name, function.seen})) continue;
+      if (known.contains(known_as(function))) continue;
       const std::string its = "the candidate's device function '" + function.name + "' in " + name_of(unit);
       if (function.name.ends_with("operator!="))
         return refused(its + " keeps compilers of C++20 from reversing ==, and not all alike");
       if (function.by_macro) return refused(its + " is named by a macro, so that host code may find it");
       if (function.is_global)
         return refused(its + " would be a name of the whole program: declare it static or inline");
+      const bool beside = function.is_kernel && !q_.patch.beside.empty() && function.name.ends_with(q_.patch.beside);
+      if (function.is_visible && !beside && (function.is_kernel || unit.command.relocatable))
+        return refused(its +
+                       " would be a name that other files of the program may have, too, of which one is linked: " +
+                       "declare it static, or put it into an unnamed namespace");
+      if (function.is_kernel) continue;
       places[function.file].insert(function.begin);
       names += (names.empty() ? "'" : ", '") + function.name + "'";
     }

@@ -95,6 +95,26 @@ TEST_F(DeviceLookupTest, AFunctionThatTheWholeProgramCouldLinkBecomesStaticOrIsR
              "'is_plausible' in src/app.cu would be a name of the whole program: declare it static");
 }
 
+TEST_F(DeviceLookupTest, AFunctionOfTheKernelsOwnStaysStatic) {
+  std::string text = read("src/app.cu");
+  text.insert(text.find("// The kernel.\n"), "static __device__ float blend(float x) { return x; }\n");
+  write("src/app.cu", text);
+  slice_lines("src/app.cu", 5, kLast + 4);
+  candidate("static __device__ float blend", "__device__ float blend");
+  EXPECT_HAS(verdict(), "'blend' in src/app.cu would be a name of the whole program");
+}
+
+TEST_F(DeviceLookupTest, AnotherKernelsTemplateIsStaticOrRefused) {
+  const std::string advance = "template <class T> __global__ void advance(T* p) { p[threadIdx.x] = 6; }\n";
+  prepend(advance);
+  candidate("if (i < n)", "auto other = &advance<float>; if (i < n && other != nullptr)");
+  EXPECT_HAS(verdict(), "'advance' in src/app.cu would be a name that other files of the program may have, too");
+  slice_lines("src/app.cu", 5, kLast + 3);
+  prepend("namespace {\n" + advance + "}\n");
+  candidate("if (i < n)", "auto other = &advance<float>; if (i < n && other != nullptr)");
+  EXPECT_PROVEN(verdict());
+}
+
 TEST_F(DeviceLookupTest, WhatClangFoldsIsAUseAllTheSame) {
   auto insert = [&](const std::string& what, const std::string& before) {
     std::string text = read("src/app.cu");

@@ -8,80 +8,27 @@
 #include <clang/AST/ExprCXX.h>
 #include <clang/Basic/Builtins.h>
 #include <clang/Frontend/CompilerInstance.h>
-#include <clang/Lex/Lexer.h>
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Preprocessor.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "core/compiler/written/source_tokens.h"
 #include "core/compiler/written/written_text.h"
+#include "sandbox/compile/admission_recorder.h"
+#include "sandbox/compile/seen_declarations.h"
 
 namespace kernelift::sandbox {
 namespace {
 
-using clang::CharSourceRange;
 using clang::SourceLocation;
 using clang::SourceRange;
-
-class Recorder {
- public:
-  Recorder(clang::CompilerInstance& compiler, std::vector<AdmissionFinding>& findings)
-      : sources_(compiler.getSourceManager()), language_(compiler.getLangOpts()), findings_(findings) {}
-
-  bool in_source(SourceLocation at) const {  // By file, ignoring #line.
-    return at.isValid() && sources_.getFileID(sources_.getExpansionLoc(at)) == sources_.getMainFileID();
-  }
-  bool is_spelled_in_source(SourceLocation at) const {
-    return at.isValid() && sources_.getFileID(sources_.getSpellingLoc(at)) == sources_.getMainFileID();
-  }
-
-  void add(const char* rule, std::string text, SourceLocation at, std::string why = {}) {
-    auto place = sources_.getExpansionLoc(at);
-    std::string name = std::filesystem::path(sources_.getFilename(place).str()).filename();
-    findings_.push_back(
-        {rule, std::move(text), name + ":" + std::to_string(sources_.getExpansionLineNumber(place)), std::move(why)});
-  }
-
-  std::string text(SourceRange range) const {
-    return clang::Lexer::getSourceText(CharSourceRange::getTokenRange(sources_.getExpansionRange(range).getAsRange()),
-                                       sources_, language_)
-        .str();
-  }
-  /// The text with other words in place of some of its parts. A part that a macro spells stays as it is.
-  std::string text_with(SourceRange range, const std::map<unsigned, std::pair<SourceRange, std::string>>& parts) const {
-    const std::string whole = text(range);
-    const SourceLocation begin = sources_.getExpansionLoc(range.getBegin());
-    if (!sources_.isWrittenInSameFile(begin, sources_.getExpansionLoc(range.getEnd()))) return whole;
-    const unsigned start = sources_.getFileOffset(begin), size = static_cast<unsigned>(whole.size());
-    std::string changed;
-    unsigned done = 0;
-    for (auto& [place, part] : parts) {
-      const auto& [inner, words] = part;
-      if (inner.getBegin().isMacroID() || inner.getEnd().isMacroID()) continue;
-      const unsigned from = sources_.getFileOffset(inner.getBegin()), to = sources_.getFileOffset(inner.getEnd()) + 1;
-      if (from < start + done || to < from || to - start > size) continue;
-      changed += whole.substr(done, from - start - done) + words;
-      done = to - start;
-    }
-    return changed + whole.substr(done);
-  }
-  SourceLocation begin() const { return sources_.getLocForStartOfFile(sources_.getMainFileID()); }
-  SourceLocation at(size_t offset) const { return begin().getLocWithOffset(static_cast<int>(offset)); }
-  llvm::StringRef source() const { return sources_.getBufferData(sources_.getMainFileID()); }
-
- private:
-  const clang::SourceManager& sources_;
-  const clang::LangOptions& language_;
-  std::vector<AdmissionFinding>& findings_;
-};
 
 /// What the tokens of the text do not show: what macros of headers become, and what is skipped.
 class Directives : public clang::PPCallbacks {
  public:
-  Directives(Recorder recorder, std::vector<const clang::IdentifierInfo*>& macros)
+  Directives(AdmissionRecorder recorder, std::vector<const clang::IdentifierInfo*>& macros)
       : recorder_(recorder), macros_(macros) {}
 
   void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
@@ -117,7 +64,7 @@ class Directives : public clang::PPCallbacks {
                     "another compiler or build gives this macro another meaning, and the kernel does not use it");
   }
 
-  Recorder recorder_;
+  AdmissionRecorder recorder_;
   std::vector<const clang::IdentifierInfo*>& macros_;
 };
 
@@ -125,11 +72,28 @@ bool on_device(const clang::FunctionDecl& function) {
   return function.hasAttr<clang::CUDADeviceAttr>() || function.hasAttr<clang::CUDAGlobalAttr>();
 }
 
-template <class Attribute>
-bool is_written(const clang::Decl& decl) {
-  auto* attribute = decl.getAttr<Attribute>();
-  return attribute && !attribute->isImplicit();
-}
+/// Names of variables of functions around a lambda that its body names and does not capture.
+class Around : public clang::DynamicRecursiveASTVisitor {
+ public:
+  Around(clang::LambdaExpr& lambda, const std::set<const clang::ValueDecl*>& captured)
+      : own_(lambda.getCallOperator()), captured_(captured) {
+    TraverseStmt(lambda.getBody());
+  }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) override {
+    auto* variable = llvm::dyn_cast<clang::VarDecl>(name->getDecl());
+    auto* owner =
+        variable ? llvm::dyn_cast_or_null<clang::FunctionDecl>(variable->getParentFunctionOrMethod()) : nullptr;
+    bool inside = false;
+    for (const clang::DeclContext* scope = owner; scope; scope = scope->getParent()) inside |= scope == own_;
+    if (owner && !inside && !captured_.contains(variable)) names.insert(variable->getNameAsString());
+    return true;
+  }
+  std::set<std::string> names;
+
+ private:
+  const clang::FunctionDecl* own_;
+  const std::set<const clang::ValueDecl*>& captured_;
+};
 
 /// The bodies of the lambdas in a host function that run on the device, and what each lambda is to the host: its type
 /// as a function, and its fields in their order. Of a template's instances, those of all; a lambda that is never
@@ -148,8 +112,13 @@ class DeviceLambdas : public clang::DynamicRecursiveASTVisitor {
     range = lambda->getBody()->getSourceRange();
     words += "{" + lambda->getCallOperator()->getType().getAsString() + ";";
     for (auto* field : lambda->getLambdaClass()->fields()) words += field->getType().getAsString() + ";";
-    for (auto& capture : lambda->captures())
+    std::set<const clang::ValueDecl*> captured;
+    for (auto& capture : lambda->captures()) {
       words += capture.capturesVariable() ? capture.getCapturedVar()->getNameAsString() + ";" : "this;";
+      if (capture.capturesVariable()) captured.insert(capture.getCapturedVar());
+    }
+    // Constants of the function around it: whether naming one captures it is not the same to all compilers.
+    for (auto& name : Around(*lambda, captured).names) words += name + ";";
     words += "}";
     return true;
   }
@@ -159,7 +128,7 @@ class DeviceLambdas : public clang::DynamicRecursiveASTVisitor {
 
 class Declarations : public clang::DynamicRecursiveASTVisitor {
  public:
-  Declarations(Recorder recorder, clang::ASTContext& context) : recorder_(recorder), context_(context) {}
+  Declarations(AdmissionRecorder recorder, clang::ASTContext& context) : recorder_(recorder), context_(context) {}
 
   bool VisitDecl(clang::Decl* decl) override {
     for (auto* attribute : decl->attrs()) {
@@ -290,10 +259,12 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
   bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!variable->hasGlobalStorage() || variable->isImplicit()) return true;
+    const bool of_device = is_written<clang::CUDADeviceAttr>(*variable) ||
+                           is_written<clang::CUDAConstantAttr>(*variable) ||
+                           is_written<clang::HIPManagedAttr>(*variable);
     if (is_written<clang::CUDASharedAttr>(*variable)) return true;
     // To a constant of the host clang adds __constant__ itself.
-    if (is_written<clang::CUDADeviceAttr>(*variable) || is_written<clang::CUDAConstantAttr>(*variable) ||
-        is_written<clang::HIPManagedAttr>(*variable)) {
+    if (of_device) {
       // What clang folds, another compiler may compute in the host program when it starts.
       if (auto* made = variable->getAnyInitializer(); made && !is_data(*made))
         add("host-initialiser", recorder_.text(variable->getSourceRange()), variable->getLocation());
@@ -489,7 +460,7 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     if (!recorder_.in_source(primary)) add("specialization", special.getQualifiedNameAsString(), special.getLocation());
   }
 
-  Recorder recorder_;
+  AdmissionRecorder recorder_;
   clang::ASTContext& context_;
   std::vector<const clang::FunctionDecl*> inside_;  ///< Those that the visitor is in, the innermost last.
   std::set<std::string> declared_;                  ///< Names of the source's functions.
@@ -500,7 +471,8 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
 class Watcher : public clang::ASTConsumer {
  public:
-  Watcher(Recorder recorder, clang::Preprocessor& preprocessor) : recorder_(recorder), preprocessor_(preprocessor) {
+  Watcher(AdmissionRecorder recorder, clang::Preprocessor& preprocessor)
+      : recorder_(recorder), preprocessor_(preprocessor) {
     preprocessor.addPPCallbacks(std::make_unique<Directives>(recorder, macros_));
   }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
@@ -514,6 +486,8 @@ class Watcher : public clang::ASTConsumer {
     for (clang::Decl* decl : written_) declarations.TraverseDecl(decl);
     declarations.end();
     read_reserved(context);
+    read_questions();
+    for (clang::Decl* decl : written_) note_seen_declarations(recorder_, *decl);
     for (auto* macro : macros_)
       if (is_known(context, *macro)) recorder_.add("macro", macro->getName().str(), recorder_.begin());
   }
@@ -532,6 +506,28 @@ class Watcher : public clang::ASTConsumer {
         recorder_.add("reserved", token.text, recorder_.at(token.offset), "no header declares it for device code");
     }
   }
+  /// Words by which a text could learn which compiler reads it: what an index variable is as a whole, and whether a
+  /// type can be made, copied or called. Those of the kernel's own text are known with the words around them.
+  void read_questions() {
+    static const std::set<std::string_view> kIndices{"threadIdx", "blockIdx", "blockDim", "gridDim"};
+    static constexpr std::string_view kAsked[] = {"constructible", "assignable", "destructible", "invocable",
+                                                  "invoke_result", "result_of",  "swappable",    "convertible",
+                                                  "copyable",      "is_trivial", "is_nothrow",   "standard_layout"};
+    const auto tokens = source_tokens(std::string_view(recorder_.source()));
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const std::string& word = tokens[i].text;
+      if (tokens[i].kind != SourceToken::Kind::Identifier) continue;
+      const bool axis = i + 2 < tokens.size() && tokens[i + 1].is(".") &&
+                        (tokens[i + 2].is("x") || tokens[i + 2].is("y") || tokens[i + 2].is("z"));
+      const bool asks = std::ranges::any_of(kAsked, [&](auto part) { return word.find(part) != word.npos; });
+      if (!asks && (!kIndices.contains(word) || axis)) continue;
+      constexpr size_t kAround = 4;
+      const size_t begin = i < kAround ? 0 : i - kAround;
+      recorder_.add("detection", joined(tokens, begin, std::min(i + kAround, tokens.size())),
+                    recorder_.at(tokens[i].offset),
+                    "compilers differ in it, so a text can learn by it which one reads it");
+    }
+  }
   bool is_of_a_header(clang::ASTContext& context, const clang::IdentifierInfo& name) const {
     for (auto* decl : context.getTranslationUnitDecl()->lookup(&name))
       if (!recorder_.in_source(decl->getLocation())) return true;
@@ -544,7 +540,7 @@ class Watcher : public clang::ASTConsumer {
     return macro.getBuiltinID() != 0 || is_of_a_header(context, macro);
   }
 
-  Recorder recorder_;
+  AdmissionRecorder recorder_;
   clang::Preprocessor& preprocessor_;
   std::vector<clang::Decl*> written_;
   std::vector<const clang::IdentifierInfo*> macros_;  ///< Those that the source defines.
@@ -554,12 +550,13 @@ class Watcher : public clang::ASTConsumer {
 
 std::unique_ptr<clang::ASTConsumer> watch_admission(clang::CompilerInstance& compiler,
                                                     std::vector<AdmissionFinding>& findings) {
-  return std::make_unique<Watcher>(Recorder(compiler, findings), compiler.getPreprocessor());
+  return std::make_unique<Watcher>(AdmissionRecorder(compiler, findings), compiler.getPreprocessor());
 }
 
 std::string first_refusal(const std::vector<AdmissionFinding>& findings, const std::set<std::string>& own) {
   for (auto& finding : findings)
-    if (!own.contains(finding.identity())) return refusal_text(finding.rule, finding.text, finding.place, finding.why);
+    if (!own.contains(finding.identity()) && !declares_new_name(finding, own))
+      return refusal_text(finding.rule, finding.text, finding.place, finding.why);
   return {};
 }
 

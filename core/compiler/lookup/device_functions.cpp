@@ -20,14 +20,15 @@ class Noting : public clang::DynamicRecursiveASTVisitor {
   }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
-    if (!function->hasAttr<clang::CUDADeviceAttr>() || function->hasAttr<clang::CUDAHostAttr>() ||
-        function->hasAttr<clang::CUDAGlobalAttr>() || function->isImplicit() || is_local(*function))
-      return true;
+    const bool is_kernel = function->hasAttr<clang::CUDAGlobalAttr>() && function->getDescribedFunctionTemplate();
+    const bool is_of_device = function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>() &&
+                              !function->hasAttr<clang::CUDAGlobalAttr>();
+    if ((!is_kernel && !is_of_device) || function->isImplicit() || is_local(*function)) return true;
     const auto begin = sources_.getDecomposedLoc(sources_.getExpansionLoc(function->getInnerLocStart()));
     if (auto* path = path_of_(begin.first))
       functions_.push_back({function->getQualifiedNameAsString(), seen(*function), *path, begin.second,
-                            function->getLocation().isMacroID(), function->isConstexprSpecified(),
-                            is_global(*function)});
+                            function->getLocation().isMacroID(), function->isConstexprSpecified(), is_global(*function),
+                            is_visible(*function), is_kernel});
     return true;
   }
 
@@ -40,6 +41,11 @@ class Noting : public clang::DynamicRecursiveASTVisitor {
   static bool is_global(const clang::FunctionDecl& function) {
     return !function.isInlined() && !function.getDescribedFunctionTemplate() && !function.isDependentContext() &&
            function.isExternallyVisible();
+  }
+  /// A template's pattern has no linkage of its own: whether it is static or in an unnamed namespace is asked.
+  static bool is_visible(const clang::FunctionDecl& function) {
+    return function.getStorageClass() != clang::SC_Static && !function.isInAnonymousNamespace() &&
+           function.getFormalLinkage() != clang::Linkage::Internal && !function.getParentFunctionOrMethod();
   }
   std::string seen(const clang::FunctionDecl& function) const {
     std::string all = function.getType().getCanonicalType().getAsString() + ", " +

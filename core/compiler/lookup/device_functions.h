@@ -1,5 +1,5 @@
-// The functions of a unit that are written for the device alone. clang keeps them out of what host code looks up; other
-// compilers of CUDA do not.
+// The functions of a unit that are written for the device alone, and the templates of its kernels. clang keeps them out
+// of what host code looks up; other compilers of CUDA do not.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -23,6 +23,8 @@ struct DeviceFunction {
   bool by_macro = false;     ///< A macro spells its name.
   bool is_constant = false;  ///< A constant expression may call it.
   bool is_global = false;    ///< Other files could link it: neither inline, nor static, nor a template's.
+  bool is_visible = false;   ///< Neither static nor in an unnamed namespace: one of several such functions is linked.
+  bool is_kernel = false;    ///< A kernel's template, which is instantiated where it is named, by device code too.
   auto operator<=>(const DeviceFunction&) const = default;
 };
 

@@ -343,5 +343,58 @@ TEST_F(AdmissionTest, NamesFileAndLine) {
   EXPECT_NE(compile("\n\nvoid helper() {}\n").detail.find("kernel.cu:3"), std::string::npos);
 }
 
+/// What of a kernel's own declarations host code may see.
+TEST_F(AdmissionTest, WhatHostCodeSeesOfTheKernelsDeclarationsStaysAsItIs) {
+  CompilePoolOptions options;
+  options.few = true, options.workers = 1;
+  auto pool = CompilePool::start(std::move(options));
+  ASSERT_TRUE(pool.ok()) << pool.error().message;
+  const std::string own =
+      "struct Base {};\nstruct Params : Base { float scale = 2.0f; int n; };\nusing Real = float;\n"
+      "enum { kWidth = 4 };\nconstexpr int kTile = 16;\n__device__ const float kEps = 0.5f;\n"
+      "__constant__ float table[2] = {1, 2};\n"
+      "template <int N = 4> struct Times { __device__ static int of(int x) { return N * x; } };\n"
+      "__global__ void k(float* x, Params p) { x[threadIdx.x] += p.scale * kEps * table[kWidth % 2] * "
+      "Times<>::of(kTile); "
+      "}\n";
+  ASSERT_TRUE((*pool)->compile_own(own).ok());
+  auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = own;
+    EXPECT_NE(text.find(from), text.npos) << from;
+    return (*pool)->compile(text.replace(text.find(from), from.size(), to), {});
+  };
+  for (auto [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"scale = 2.0f", "scale = sizeof(int) == 4 ? 2.0f : 3.0f"},
+                                                        {"float scale", "double scale"},
+                                                        {"int n;", "int n, m;"},
+                                                        {"Params : Base", "Params"},
+                                                        {"Real = float", "Real = decltype(1.0f)"},
+                                                        {"kWidth = 4", "kWidth = sizeof(float)"},
+                                                        {"kTile = 16", "kTile = 4 * sizeof(float)"},
+                                                        {"kEps = 0.5f", "kEps = 0.75f"},
+                                                        {"{1, 2}", "{1, 3}"},
+                                                        {"N = 4", "N = sizeof(int)"}}) {
+    const CompileReply reply = with(from, to);
+    EXPECT_EQ(reply.outcome, Outcome::Refused) << to << reply.detail;
+    EXPECT_EQ(reply.detail.substr(0, 11), "declaration") << to << reply.detail;
+  }
+  EXPECT_TRUE(with("kTile = 16", "kTile = 32").ok()) << "what the host makes of a number is compared";
+  EXPECT_TRUE(
+      with("struct Base", "struct Other { Real x = 1; };\nconstexpr int kOther = kTileless;\nstruct Base").outcome !=
+      Outcome::Ok);
+  const CompileReply more = with("using Real = float;", "using Real = float;\nstruct Other { Real x = 1; };\n");
+  EXPECT_TRUE(more.ok()) << "new names are new: " << more.detail;
+}
+
+TEST_F(AdmissionTest, NoTextLearnsWhichCompilerReadsIt) {
+  for (const char* body : {"if (sizeof(threadIdx) != 1) return;", "auto i = threadIdx; x[i.x] = 1;",
+                           "decltype(blockDim) d; x[0] = sizeof d;"})
+    expect_refused("detection", "",
+                   "__global__ void k(float* x) { " + std::string(body) + " x[threadIdx.x] += 1.0f; }\n");
+  expect_refused("variable-type",
+                 "template <int N> struct Pick { using type = double; };\n__shared__ Pick<1>::type seen;\n");
+  expect_admitted("__shared__ float seen[32];\n__device__ unsigned counter[4];\n");
+}
+
 }  // namespace
 }  // namespace kernelift::sandbox
