@@ -51,7 +51,7 @@ Status note_state_of_repositories(const Context& context, const std::vector<fs::
     for (size_t i = 0; i < changed.size() && i < kShown; ++i) names += (i ? ", " : "") + changed[i];
     if (changed.size() > kShown) names += " and " + std::to_string(changed.size() - kShown) + " more";
     context.note("Uncommitted changes in " + names +
-                 ": a kernel in such a file is tuned, but not patched until you commit the file.");
+                 ": no kernel in such a file is patched until you commit it, and optimize does not tune one.");
   }
   if (!hooks.empty())
     context.note("The repository's hooks (" + hooks + ") " +

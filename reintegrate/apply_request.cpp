@@ -51,6 +51,9 @@ LaunchGuard guard_of(const ApplyRequest& request, const Mep& mep, const Candidat
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;
   fs::path file = name;
+  // A program may have its kernel's name.
+  if (!name.has_parent_path() && fs::is_regular_file(file, code) && !tuner::Run::is_one(file))
+    if (auto latest = tuner::Run::last_written(state, name.string()); !latest.empty()) return latest;
   if (!fs::exists(file, code)) file = state / "runs" / name;
   if (!fs::exists(file, code)) file = tuner::Run::last_written(state, name.string());
   if (file.empty())

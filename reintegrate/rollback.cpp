@@ -154,7 +154,8 @@ Result<Restoration> roll_back_interrupted(const fs::path& state, const TellProgr
 
 std::vector<std::string> restoration_notes(const Restoration& leftovers) {
   std::vector<std::string> notes;
-  if (leftovers.needed)
+  const bool undone = !leftovers.folder.empty();  // A patch that had been kept, and not an interrupted one.
+  if (leftovers.needed && !undone)
     notes.push_back(leftovers.kept ? "An earlier apply had been interrupted after its commit; it was completed."
                                    : "An earlier apply had been interrupted; its files were restored first.");
   if (!leftovers.ended.empty())
@@ -164,7 +165,12 @@ std::vector<std::string> restoration_notes(const Restoration& leftovers) {
     notes.push_back("Built while the patch was in, and not by the original's build: " + names(leftovers.strays) +
                     ". Remove what you do not know.");
   for (auto& file : leftovers.left)
-    notes.push_back("Left alone, because it was changed since that interruption: " + file);
+    notes.push_back(std::string("Left alone, because it was changed since ") +
+                    (undone ? "it was patched: " : "that interruption: ") + file);
+  std::error_code code;
+  if (const fs::path diff = leftovers.folder / "patch.diff";
+      undone && !leftovers.left.empty() && fs::exists(diff, code))
+    notes.push_back("The patch alone is taken out of it by: patch -R -p1 < " + diff.string());
   return notes;
 }
 

@@ -35,6 +35,17 @@ TEST_F(FindRun, FindsTheLatestRunByTheKernelsName) {
   EXPECT_EQ(found("smo"), "none");
 }
 
+TEST_F(FindRun, FindsAKernelsRunWhereAProgramHasItsName) {
+  run("spmv-00000000-1.klrun", 1);
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  EXPECT_TRUE(write_atomically("spmv", "a program").ok());
+  EXPECT_TRUE(write_atomically("other", std::string("SQLite format 3\0 and damaged", 28)).ok());
+  EXPECT_EQ(found("spmv"), "spmv-00000000-1.klrun");
+  EXPECT_EQ(found("other"), "other") << "what may be a run is not passed over";
+  fs::current_path(before);
+}
+
 TEST_F(FindRun, FindsARunByItsFileOrFileName) {
   fs::path file = run("k-00000000-1.klrun", 1);
   EXPECT_EQ(*find_run(file, "/nowhere"), file);

@@ -347,8 +347,10 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
     };
     if (!is_lambda(function)) return false;
     for (auto* scope = function.getParent(); scope; scope = scope->getParent())
-      if (auto* around = llvm::dyn_cast<clang::FunctionDecl>(scope); around && !is_lambda(*around))
-        return on_device(*around) && !around->hasAttr<clang::CUDAHostAttr>();
+      if (auto* around = llvm::dyn_cast<clang::FunctionDecl>(scope)) {
+        const bool of_device = on_device(*around) && !around->hasAttr<clang::CUDAHostAttr>();
+        if (of_device || !is_lambda(*around)) return of_device;
+      }
     return false;
   }
 
@@ -521,7 +523,7 @@ class Watcher : public clang::ASTConsumer {
                         (tokens[i + 2].is("x") || tokens[i + 2].is("y") || tokens[i + 2].is("z"));
       const bool asks = std::ranges::any_of(kAsked, [&](auto part) { return word.find(part) != word.npos; });
       if (!asks && (!kIndices.contains(word) || axis)) continue;
-      constexpr size_t kAround = 4;
+      constexpr size_t kAround = 2;
       const size_t begin = i < kAround ? 0 : i - kAround;
       recorder_.add("detection", joined(tokens, begin, std::min(i + kAround, tokens.size())),
                     recorder_.at(tokens[i].offset),

@@ -16,6 +16,7 @@
 #include <charconv>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -92,6 +93,8 @@ Result<TunedKernel> kernel_from_json(const Json& from, const std::string& where)
   });
 }
 
+constexpr char kSqliteHead[16] = {'S', 'Q', 'L', 'i', 't', 'e', ' ', 'f', 'o', 'r', 'm', 'a', 't', ' ', '3', 0};
+
 /// Checks a file's header before SQLite opens it. Bytes 60..63 and 68..71 are user_version and application_id.
 Status check_header(const std::filesystem::path& file) {
   std::string name = file.string();
@@ -106,7 +109,7 @@ Status check_header(const std::filesystem::path& file) {
   auto big_endian = [&](int at) {
     return uint32_t(head[at]) << 24 | uint32_t(head[at + 1]) << 16 | uint32_t(head[at + 2]) << 8 | head[at + 3];
   };
-  if (got < 100 || std::string_view(reinterpret_cast<char*>(head), 16) != std::string_view("SQLite format 3\0", 16) ||
+  if (got < 100 || std::string_view(reinterpret_cast<char*>(head), 16) != std::string_view(kSqliteHead, 16) ||
       big_endian(68) != kApplicationId)
     return environment_error(name +
                              ": is no run file of Kernelift (or its first bytes are damaged); nothing was changed");
@@ -295,6 +298,12 @@ std::vector<std::filesystem::path> Run::paths(const std::filesystem::path& state
   std::vector<std::filesystem::path> found;
   for (auto& [number, file] : numbered) found.push_back(file);
   return found;
+}
+
+bool Run::is_one(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  char head[sizeof kSqliteHead] = {};
+  return in.read(head, sizeof head) && std::equal(std::begin(head), std::end(head), kSqliteHead);
 }
 
 std::filesystem::path Run::last_written(const std::filesystem::path& state, const std::string& kernel) {

@@ -386,6 +386,25 @@ TEST_F(AdmissionTest, WhatHostCodeSeesOfTheKernelsDeclarationsStaysAsItIs) {
   EXPECT_TRUE(more.ok()) << "new names are new: " << more.detail;
 }
 
+TEST_F(AdmissionTest, ALambdaOfTheDeviceMayHaveLambdasInItAndNamesNoOtherConstants) {
+  CompilePoolOptions options;
+  options.few = true, options.workers = 1;
+  auto pool = CompilePool::start(std::move(options));
+  ASSERT_TRUE(pool.ok()) << pool.error().message;
+  const std::string
+      head =
+          "template <class F> __global__ void each(F f, int n) { if (threadIdx.x < n) f(threadIdx.x); }\n"
+          "struct Counted { float v = 2; constexpr Counted() {} constexpr Counted(const Counted& c) : v(c.v) {} };\n"
+          "void run(float* p, int n) {\n  constexpr Counted c;\n  each<<<1, 32>>>([=] __device__(int i) { ",
+      tail = " }, n);\n}\n";
+  ASSERT_TRUE((*pool)->compile_own(head + "p[i] += 1;" + tail).ok());
+  const CompileReply inner =
+      (*pool)->compile(head + "auto more = [](auto x) { return x + 1; }; p[i] = more(p[i]);" + tail, {});
+  EXPECT_NE(inner.outcome, Outcome::Refused) << inner.detail;
+  const CompileReply constant = (*pool)->compile(head + "p[i] += c.v - 1;" + tail, {});
+  EXPECT_EQ(constant.outcome, Outcome::Refused) << "nvcc captures it: " << constant.detail;
+}
+
 TEST_F(AdmissionTest, NoTextLearnsWhichCompilerReadsIt) {
   for (const char* body : {"if (sizeof(threadIdx) != 1) return;", "auto i = threadIdx; x[i.x] = 1;",
                            "decltype(blockDim) d; x[0] = sizeof d;"})
