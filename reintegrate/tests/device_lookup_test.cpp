@@ -26,6 +26,13 @@ class DeviceLookupTest : public HostProofTest {
     write("src/app.cu", text);
     slice_lines("src/app.cu", 5, kLast + 3);  // From Options on.
   }
+  /// Makes the lines part of the application, and of the kernel's own source.
+  void insert_lines(const std::string& lines) {
+    std::string text = read("src/app.cu");
+    text.insert(text.find("// The kernel.\n"), lines);
+    write("src/app.cu", text);
+    slice_lines("src/app.cu", 5, kLast + 3 + static_cast<int>(std::ranges::count(lines, '\n')));
+  }
 };
 
 constexpr const char* kMessage = "which the candidate adds or changes";
@@ -77,11 +84,7 @@ TEST_F(DeviceLookupTest, AnOverloadOfAFunctionOfTheKernelIsRefused) {
 }
 
 TEST_F(DeviceLookupTest, AChangedConstantFunctionThatTheHostFoundBeforeIsRefused) {
-  std::string text = read("src/app.cu");
-  text.insert(text.find("// The kernel.\n"),
-              "template <int N = 0> __device__ constexpr void swap(Options& a, Options& b) { a = b; }\n");
-  write("src/app.cu", text);
-  slice_lines("src/app.cu", 5, kLast + 4);
+  insert_lines("template <int N = 0> __device__ constexpr void swap(Options& a, Options& b) { a = b; }\n");
   candidate("{ a = b; }", "{ b = a; }");
   EXPECT_NE(verdict(), "");
 }
@@ -96,10 +99,7 @@ TEST_F(DeviceLookupTest, AFunctionThatTheWholeProgramCouldLinkBecomesStaticOrIsR
 }
 
 TEST_F(DeviceLookupTest, AFunctionOfTheKernelsOwnStaysStatic) {
-  std::string text = read("src/app.cu");
-  text.insert(text.find("// The kernel.\n"), "static __device__ float blend(float x) { return x; }\n");
-  write("src/app.cu", text);
-  slice_lines("src/app.cu", 5, kLast + 4);
+  insert_lines("static __device__ float blend(float x) { return x; }\n");
   candidate("static __device__ float blend", "__device__ float blend");
   EXPECT_HAS(verdict(), "'blend' in src/app.cu would be a name of the whole program");
 }

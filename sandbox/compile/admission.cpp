@@ -259,12 +259,9 @@ class Declarations : public clang::DynamicRecursiveASTVisitor {
 
   bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!variable->hasGlobalStorage() || variable->isImplicit()) return true;
-    const bool of_device = is_written<clang::CUDADeviceAttr>(*variable) ||
-                           is_written<clang::CUDAConstantAttr>(*variable) ||
-                           is_written<clang::HIPManagedAttr>(*variable);
     if (is_written<clang::CUDASharedAttr>(*variable)) return true;
     // To a constant of the host clang adds __constant__ itself.
-    if (of_device) {
+    if (is_device_variable(*variable)) {
       // What clang folds, another compiler may compute in the host program when it starts.
       if (auto* made = variable->getAnyInitializer(); made && !is_data(*made))
         add("host-initialiser", recorder_.text(variable->getSourceRange()), variable->getLocation());
@@ -487,8 +484,9 @@ class Watcher : public clang::ASTConsumer {
     Declarations declarations(recorder_, context);
     for (clang::Decl* decl : written_) declarations.TraverseDecl(decl);
     declarations.end();
-    read_reserved(context);
-    read_questions();
+    const auto tokens = source_tokens(std::string_view(recorder_.source()));
+    read_reserved(context, tokens);
+    read_questions(tokens);
     for (clang::Decl* decl : written_) note_seen_declarations(recorder_, *decl);
     for (auto* macro : macros_)
       if (is_known(context, *macro)) recorder_.add("macro", macro->getName().str(), recorder_.begin());
@@ -496,9 +494,9 @@ class Watcher : public clang::ASTConsumer {
 
  private:
   /// Words like those of intrinsics (written_text.h), which the tokens alone do not tell from a compiler's own macros.
-  void read_reserved(clang::ASTContext& context) {
+  void read_reserved(clang::ASTContext& context, const std::vector<SourceToken>& tokens) {
     std::set<std::string> seen;
-    for (auto& token : source_tokens(std::string_view(recorder_.source()))) {
+    for (auto& token : tokens) {
       if (token.kind != SourceToken::Kind::Identifier || !is_like_an_intrinsic(token.text) ||
           is_device_word(token.text) || token.text.starts_with("__has_") || !seen.insert(token.text).second)
         continue;
@@ -510,12 +508,11 @@ class Watcher : public clang::ASTConsumer {
   }
   /// Words by which a text could learn which compiler reads it: what an index variable is as a whole, and whether a
   /// type can be made, copied or called. Those of the kernel's own text are known with the words around them.
-  void read_questions() {
+  void read_questions(const std::vector<SourceToken>& tokens) {
     static const std::set<std::string_view> kIndices{"threadIdx", "blockIdx", "blockDim", "gridDim"};
     static constexpr std::string_view kAsked[] = {"constructible", "assignable", "destructible", "invocable",
                                                   "invoke_result", "result_of",  "swappable",    "convertible",
                                                   "copyable",      "is_trivial", "is_nothrow",   "standard_layout"};
-    const auto tokens = source_tokens(std::string_view(recorder_.source()));
     for (size_t i = 0; i < tokens.size(); ++i) {
       const std::string& word = tokens[i].text;
       if (tokens[i].kind != SourceToken::Kind::Identifier) continue;

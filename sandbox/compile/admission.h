@@ -3,7 +3,8 @@
 // (core/compiler/written/written_text.h: directives, macros, pragmas, attributes, odd spellings). Then an observer of
 // the front end's parse records a finding, with the name of its rule and its text, for each declaration that would run
 // on the host, change what host code means, or affect the compiler. A candidate is admitted if each of its findings
-// equals one of the slice's, letter by letter, so that a slice with a host helper function can still be tuned.
+// equals one of the slice's, letter by letter, so that a slice with a host helper function can still be tuned, or
+// declares a name that the slice does not (seen_declarations.h).
 //
 // The application is built by other compilers than the one that parses here. So a declaration counts as harmless for
 // the host only where every compiler must either agree or fail: a function for the device alone, a constant expression.
@@ -11,9 +12,9 @@
 // Rules of the parse: host-function host-variable host-initialiser host-call (a function of the host is named, in
 //        whatever branch) using namespace specialization hidden-name macro attribute asm-label inline-asm
 //        file-scope-asm launch pragma promise (what the compiler is told to take for granted) value (a macro of a
-//        header or compiler) reserved (a reserved name that no header declares for the device) absent-name and
-//        detection (what asks whether the application has a function) inactive-code (skipped by the device pass, but
-//        perhaps not by another compiler)
+//        header or compiler) declaration (one of the slice's is another) variable-type reserved (a reserved name that
+//        no header declares for the device) absent-name and detection (what asks whether the application has a
+//        function) inactive-code (skipped by the device pass, but perhaps not by another compiler)
 #pragma once
 #include <memory>
 #include <set>

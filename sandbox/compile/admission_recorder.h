@@ -1,5 +1,7 @@
 // Where an admission's observers put what they find in a source, with the text and place of each.
 #pragma once
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
 #include <clang/Basic/SourceManager.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Lex/Lexer.h>
@@ -18,6 +20,12 @@ template <class Attribute>
 bool is_written(const clang::Decl& decl) {
   auto* attribute = decl.getAttr<Attribute>();
   return attribute && !attribute->isImplicit();
+}
+
+/// Beside shared memory, which no host code sees.
+inline bool is_device_variable(const clang::VarDecl& variable) {
+  return is_written<clang::CUDADeviceAttr>(variable) || is_written<clang::CUDAConstantAttr>(variable) ||
+         is_written<clang::HIPManagedAttr>(variable);
 }
 
 class AdmissionRecorder {

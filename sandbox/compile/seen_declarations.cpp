@@ -17,7 +17,6 @@ class Seen : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Seen(AdmissionRecorder recorder) : recorder_(recorder) {}
 
-  /// same.
   bool VisitFieldDecl(clang::FieldDecl* field) override {
     auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(field->getParent());
     if (!record || !record->isLambda()) declare(*field, recorder_.text(field->getSourceRange()));
@@ -61,9 +60,7 @@ class Seen : public clang::DynamicRecursiveASTVisitor {
 
   bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!variable->hasGlobalStorage() || variable->isImplicit() || variable->isStaticLocal()) return true;
-    const bool of_device = is_written<clang::CUDADeviceAttr>(*variable) ||
-                           is_written<clang::CUDAConstantAttr>(*variable) ||
-                           is_written<clang::HIPManagedAttr>(*variable);
+    const bool of_device = is_device_variable(*variable);
     // Host code may read a device variable's initial value, and where the application sets it, nobody judges it.
     auto* initial = variable->getInit();
     const std::string value = !initial    ? ""

@@ -10,14 +10,9 @@ namespace {
 class AdmissionTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    CompilePoolOptions options;
-    options.few = true, options.workers = 1;
-    auto pool = CompilePool::start(std::move(options));
-    ASSERT_TRUE(pool.ok()) << pool.error().message;
-    pool_ = pool->release();
     // Constructs of the slice that only it may contain, and candidates that keep them.
-    auto own = pool_->compile_own(own_source());
-    ASSERT_TRUE(own.ok()) << own.detail;
+    pool_ = pool_for(own_source()).release();
+    ASSERT_NE(pool_, nullptr);
   }
   static void TearDownTestSuite() { delete pool_; }
 
@@ -27,6 +22,16 @@ class AdmissionTest : public testing::Test {
            "static int rounded(int n) { return (n + 31) / 32 * 32; }\n"
            "#ifdef SOMETHING_ELSE\nint never = 1;\n#endif\n" +
            std::string(kKernel);
+  }
+  /// For a kernel with another source of its own.
+  static std::unique_ptr<CompilePool> pool_for(const std::string& own) {
+    CompilePoolOptions options;
+    options.few = true, options.workers = 1;
+    auto pool = CompilePool::start(std::move(options));
+    if (!pool.ok()) return ADD_FAILURE() << pool.error().message, nullptr;
+    const CompileReply reply = (*pool)->compile_own(own);
+    EXPECT_TRUE(reply.ok()) << reply.detail;
+    return std::move(*pool);
   }
   static CompileReply compile(const std::string& extra, const std::string& kernel = kKernel) {
     return pool_->compile(extra + kernel, {});
@@ -345,10 +350,6 @@ TEST_F(AdmissionTest, NamesFileAndLine) {
 
 /// What of a kernel's own declarations host code may see.
 TEST_F(AdmissionTest, WhatHostCodeSeesOfTheKernelsDeclarationsStaysAsItIs) {
-  CompilePoolOptions options;
-  options.few = true, options.workers = 1;
-  auto pool = CompilePool::start(std::move(options));
-  ASSERT_TRUE(pool.ok()) << pool.error().message;
   const std::string own =
       "struct Base {};\nstruct Params : Base { float scale = 2.0f; int n; };\nusing Real = float;\n"
       "enum { kWidth = 4 };\nconstexpr int kTile = 16;\n__device__ const float kEps = 0.5f;\n"
@@ -357,11 +358,11 @@ TEST_F(AdmissionTest, WhatHostCodeSeesOfTheKernelsDeclarationsStaysAsItIs) {
       "__global__ void k(float* x, Params p) { x[threadIdx.x] += p.scale * kEps * table[kWidth % 2] * "
       "Times<>::of(kTile); "
       "}\n";
-  ASSERT_TRUE((*pool)->compile_own(own).ok());
+  const auto pool = pool_for(own);
   auto with = [&](const std::string& from, const std::string& to) {
     std::string text = own;
     EXPECT_NE(text.find(from), text.npos) << from;
-    return (*pool)->compile(text.replace(text.find(from), from.size(), to), {});
+    return pool->compile(text.replace(text.find(from), from.size(), to), {});
   };
   for (auto [from, to] :
        std::vector<std::pair<std::string, std::string>>{{"scale = 2.0f", "scale = sizeof(int) == 4 ? 2.0f : 3.0f"},
@@ -387,21 +388,17 @@ TEST_F(AdmissionTest, WhatHostCodeSeesOfTheKernelsDeclarationsStaysAsItIs) {
 }
 
 TEST_F(AdmissionTest, ALambdaOfTheDeviceMayHaveLambdasInItAndNamesNoOtherConstants) {
-  CompilePoolOptions options;
-  options.few = true, options.workers = 1;
-  auto pool = CompilePool::start(std::move(options));
-  ASSERT_TRUE(pool.ok()) << pool.error().message;
   const std::string
       head =
           "template <class F> __global__ void each(F f, int n) { if (threadIdx.x < n) f(threadIdx.x); }\n"
           "struct Counted { float v = 2; constexpr Counted() {} constexpr Counted(const Counted& c) : v(c.v) {} };\n"
           "void run(float* p, int n) {\n  constexpr Counted c;\n  each<<<1, 32>>>([=] __device__(int i) { ",
       tail = " }, n);\n}\n";
-  ASSERT_TRUE((*pool)->compile_own(head + "p[i] += 1;" + tail).ok());
+  const auto pool = pool_for(head + "p[i] += 1;" + tail);
   const CompileReply inner =
-      (*pool)->compile(head + "auto more = [](auto x) { return x + 1; }; p[i] = more(p[i]);" + tail, {});
+      pool->compile(head + "auto more = [](auto x) { return x + 1; }; p[i] = more(p[i]);" + tail, {});
   EXPECT_NE(inner.outcome, Outcome::Refused) << inner.detail;
-  const CompileReply constant = (*pool)->compile(head + "p[i] += c.v - 1;" + tail, {});
+  const CompileReply constant = pool->compile(head + "p[i] += c.v - 1;" + tail, {});
   EXPECT_EQ(constant.outcome, Outcome::Refused) << "nvcc captures it: " << constant.detail;
 }
 

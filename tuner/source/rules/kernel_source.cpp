@@ -369,6 +369,21 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
   return changed;
 }
 
+std::set<const clang::VarDecl*> changed_after_declaration(const clang::Stmt* root) {
+  std::set<const clang::VarDecl*> changed;
+  walk(root, [&](const clang::Stmt* statement) {
+    if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
+      for (auto* declared : declaration->decls())
+        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
+            variable && variable->getType()->isReferenceType() && variable->getInit())
+          changed.merge(variables_in(variable->getInit()));
+    if (!llvm::isa<clang::Expr>(statement)) return true;
+    changed.merge(changed_within(statement));
+    return false;
+  });
+  return changed;
+}
+
 bool keeps_addresses(const KernelSource& source, const clang::Stmt* root) {
   bool keeps = false;
   walk(root, [&](const clang::Stmt* statement) {

@@ -102,6 +102,8 @@ const clang::VarDecl* variable_of(const clang::Expr* lvalue);
 /// Variables that are assigned, incremented, declared or bound by reference, or whose address is taken; also arrays
 /// that decay to a pointer through which they may be written.
 std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root);
+/// The same without those that are only declared. What a reference leads to may change by it.
+std::set<const clang::VarDecl*> changed_after_declaration(const clang::Stmt* root);
 /// The address of a local variable is stored: `int* p = seen;`. changed_within() does not see that a write through p
 /// changes `seen`.
 bool keeps_addresses(const KernelSource& source, const clang::Stmt* root);

@@ -28,22 +28,6 @@ bool is_division(const clang::Expr* value) {
   return binary && (binary->getOpcode() == clang::BO_Div || binary->getOpcode() == clang::BO_Rem);
 }
 
-/// changed_within() counts a declaration as a change, too. What a reference leads to may change by it.
-std::set<const clang::VarDecl*> changed_after_declaration(const clang::Stmt* body) {
-  std::set<const clang::VarDecl*> changed;
-  walk(body, [&](const clang::Stmt* statement) {
-    if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement))
-      for (auto* declared : declaration->decls())
-        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
-            variable && variable->getType()->isReferenceType() && variable->getInit())
-          changed.merge(variables_in(variable->getInit()));
-    if (!llvm::isa<clang::Expr>(statement)) return true;
-    changed.merge(changed_within(statement));
-    return false;
-  });
-  return changed;
-}
-
 /// The value before conversions between integers that keep every number up to kLargest.
 const clang::Expr* before_conversions(const clang::Expr* value, const clang::ASTContext& context) {
   for (;;) {
@@ -116,11 +100,8 @@ class UpperBounds {
 
   std::optional<Expression> of_builtin(const std::string& name, char member) {
     if (member != 'x' && member != 'y' && member != 'z') return std::nullopt;
-    const std::string axis = std::string(".") + member;
-    return limited(Expression::variable((name.starts_with("block") ? name == "blockIdx" ? "gridDim" : "blockDim"
-                                         : name == "gridDim"       ? "gridDim"
-                                                                   : "blockDim") +
-                                        axis));
+    const bool of_grid = name == "blockIdx" || name == "gridDim";
+    return limited(Expression::variable((of_grid ? "gridDim." : "blockDim.") + std::string(1, member)));
   }
 
   std::optional<Expression> of_variable(const clang::DeclRefExpr* name) {

@@ -5,21 +5,7 @@
 
 namespace kernelift::tuner {
 
-void TileDependence::note_changes(const clang::Stmt* kernel_body) {
-  walk(kernel_body, [&](const clang::Stmt* statement) {
-    if (llvm::isa<clang::CompoundStmt>(statement)) return true;
-    // changed_within() counts a declaration as a change, too.
-    if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement)) {
-      for (auto* declared : declaration->decls())
-        if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && variable->getInit())
-          changed_.merge(changed_within(variable->getInit()));
-      return false;
-    }
-    if (!llvm::isa<clang::Expr>(statement)) return true;
-    changed_.merge(changed_within(statement));
-    return false;
-  });
-}
+void TileDependence::note_changes(const clang::Stmt* kernel_body) { changed_ = changed_after_declaration(kernel_body); }
 
 TileAxes TileDependence::of_variable(const clang::VarDecl* variable) const {
   if (variable == row_) return kTileRow;
