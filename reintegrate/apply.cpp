@@ -189,11 +189,7 @@ class Apply {
 
   Result<SourcePatch> plan(const KernelChange& change) const {
     if (change.planned) return *change.planned;
-    return plan_patch({change.mep, change.original, change.candidate, r_.scan ? &*r_.scan : nullptr, r_.root,
-                       change.embedded ? &*change.embedded : nullptr,
-                       guard_of(r_, change.mep, change.candidate, change.known_figures(), change.where),
-                       r_.repositories, settled_sizes(change.candidate, change.known_figures()),
-                       r_.launched_elsewhere});
+    return plan_patch(patch_question(r_, change));
   }
 
   void inspect_hooks() {

@@ -51,6 +51,9 @@ struct ApplyRequest : KernelChange {
 LaunchGuard guard_of(const ApplyRequest& request, const Mep& mep, const Candidate& candidate, const Verdict& figures,
                      const std::optional<Expression>& where = {});
 
+/// EXPECTS: both outlive the question.
+PatchQuestion patch_question(const ApplyRequest& request, const KernelChange& change);
+
 /// An Error means that nothing was patched: the patch was refused, or the application itself does not build or pass its
 /// check. A patch that was written and rolled back is a report.
 Result<ApplyReport> apply(const ApplyRequest& request);

@@ -307,11 +307,9 @@ class CandidateTrials {
       if (!known->second.ok()) return pass(known->second.error());
       r.embedded = *known->second;
     }
-    const Candidate candidate = variant.candidate();
-    auto planned = plan_patch({r.mep, r.original, candidate, r.scan ? &*r.scan : nullptr, r.root,
-                               r.embedded ? &*r.embedded : nullptr,
-                               guard_of(r, r.mep, candidate, variant.trial.figures(), variant.where()), r.repositories,
-                               settled_sizes(candidate, variant.trial.figures()), r.launched_elsewhere});
+    r.constants = needed_constants(variant);
+    take(variant, r);
+    auto planned = plan_patch(patch_question(r, r));
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
@@ -334,6 +332,15 @@ class CandidateTrials {
     proven_.emplace(planned->identity(), proof->notes);
     patch_ = std::move(*planned);
     return true;
+  }
+
+  Bindings needed_constants(const PatchVariant& variant) {
+    if (variant.embedded || !offer_.ask_constants) return {};  // Embedded code asks for its block at each launch.
+    auto [known, fresh] = constants_.try_emplace(variant.trial.id);
+    if (!fresh) return known->second;
+    auto asked = offer_.ask_constants(variant.candidate(), variant.trial.figures());
+    if (!asked.ok()) say("what the candidate needs of constants is not known: " + asked.error().message);
+    return known->second = asked.ok() ? std::move(*asked) : Bindings();
   }
 
   /// The part of a patch that other candidates' patches have, too: where the tree does not take that, it takes none.
@@ -544,6 +551,7 @@ class CandidateTrials {
   const Confirm& confirm_;
   SourcePatch patch_;  ///< The patch that was planned last.
   std::vector<PatchVariant> variants_;
+  std::map<int64_t, Bindings> constants_;         ///< KernelChange::constants by candidate.
   std::map<int64_t, Result<EmbeddedCode>> made_;  ///< Embedded code by candidate.
   std::optional<ApplyReport> report_;
   std::set<std::string> tried_;                      ///< Diffs of the patches that were tried.

@@ -48,6 +48,21 @@ LaunchGuard guard_of(const ApplyRequest& request, const Mep& mep, const Candidat
   return where ? guard.with(Premise::holds(*where)) : guard;
 }
 
+PatchQuestion patch_question(const ApplyRequest& request, const KernelChange& change) {
+  const Verdict figures = change.known_figures();
+  return {.mep = change.mep,
+          .original = change.original,
+          .candidate = change.candidate,
+          .scan = request.scan ? &*request.scan : nullptr,
+          .root = request.root,
+          .embedded = change.embedded ? &*change.embedded : nullptr,
+          .guard = guard_of(request, change.mep, change.candidate, figures, change.where),
+          .repositories = request.repositories,
+          .settled = change.figures ? settled_sizes(change.candidate, *change.figures) : nullptr,
+          .launched_elsewhere = request.launched_elsewhere,
+          .constants = change.constants};
+}
+
 Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   std::error_code code;
   fs::path file = name;

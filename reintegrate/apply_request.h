@@ -22,6 +22,10 @@ Result<Embedding> embedding_on(const std::string& device, const std::string& ask
 /// `built_by` builds it. An Error says nothing about the candidate.
 using Inspect = std::function<Result<Verdict>(const tuner::RunTrial&, BuiltBy built_by)>;
 
+/// The constants of the application, with their values, with other values of which a candidate with these figures is
+/// not known to be right. An Error: that could not be asked.
+using AskConstants = std::function<Result<Bindings>(const Candidate&, const Verdict& figures)>;
+
 /// A kernel's share of the application's run time when it was recorded.
 struct KernelShare {
   std::string key;
@@ -51,9 +55,10 @@ struct RunOffer {
   /// The best gain that lies in how the kernel is compiled and cannot be embedded; a confirmed one, if there is any.
   std::optional<tuner::RunTrial> compiler_gain;
   Embedding embedding = Embedding::Auto;
-  MakeEmbedded make_embedded;     ///< Empty: nothing can be embedded here.
-  Inspect inspect = {};           ///< Empty: no such tool is installed, or the device is no GPU.
-  JudgeOthers judge_others = {};  ///< Empty: the effect on other kernels shows only in the application's timing.
+  MakeEmbedded make_embedded;       ///< Empty: nothing can be embedded here.
+  Inspect inspect = {};             ///< Empty: no such tool is installed, or the device is no GPU.
+  AskConstants ask_constants = {};  ///< Empty: nothing is asked, and no patch says what it needs of them.
+  JudgeOthers judge_others = {};    ///< Empty: the effect on other kernels shows only in the application's timing.
 };
 
 /// `run` is a run file, or a kernel's name for its latest run.

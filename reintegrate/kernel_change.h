@@ -28,6 +28,7 @@ struct KernelChange {
   Prediction predicted;                  ///< From the run and the capture's profile.
   std::optional<Verdict> figures;      ///< Of the candidate, for notes, guards and the certificate; absent: not known.
   std::optional<SourcePatch> planned;  ///< Its patch, where that was planned before; absent: apply() plans it.
+  Bindings constants = {};             ///< PatchQuestion::constants.
 
   Verdict known_figures() const { return figures ? *figures : Verdict(); }
 };

@@ -6,6 +6,7 @@
 
 #include "cli/duration.h"
 #include "cli/embedding/ptx_maker.h"
+#include "cli/judging/constants_judge.h"
 #include "cli/measure_options.h"
 #include "cli/mep_addresses.h"
 #include "cli/other_kernel_judge.h"
@@ -150,6 +151,13 @@ void write_applied(std::filesystem::path run, const Result<reintegrate::ApplyRep
   (void)write_json(file, to_json(none));
 }
 
+void ask_constants(reintegrate::RunOffer& offer, const std::filesystem::path& mep_folder) {
+  offer.ask_constants = [mep = offer.request.mep, original = offer.request.original, mep_folder](
+                            const Candidate& candidate, const Verdict& figures) {
+    return needed_constants(mep, mep_folder, original, candidate, figures);
+  };
+}
+
 /// `apply --dry-run`: the patch, of which nothing is written.
 Result<Exit> show_patch(const Context& context, const Options& options, const std::filesystem::path& state) {
   if (reintegrate::PatchJournal::interrupted(state))
@@ -162,6 +170,7 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
                    reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
   KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
   PtxMaker maker(file.filename().string(), offer.request.mep, run.meta().mep);
+  ask_constants(offer, run.meta().mep);
   if (embedding != reintegrate::Embedding::Never)
     offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
@@ -197,6 +206,7 @@ class RunToApply {
         offer(std::move(offer)),
         maker_(file_.filename().string(), this->offer.request.mep, run_.meta().mep),
         confirmer_(run_, this->offer.request.mep, context.device, options.allow_weak_jail) {
+    ask_constants(this->offer, run_.meta().mep);
     if (this->offer.embedding != reintegrate::Embedding::Never)
       this->offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker_(trial); };
   }

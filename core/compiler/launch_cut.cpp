@@ -114,6 +114,32 @@ std::vector<Function*> functions_that(Module& module, function_ref<bool(CallBase
   return found;
 }
 
+/// Functions that launch the kernel that they are given, by a pointer: what their callers give them configures a
+/// launch.
+std::vector<Function*> launchers(Module& module) {
+  auto configures = [](CallBase& call) { return launches(call); };
+  std::vector<Function*> found = functions_that(module, configures);
+  std::erase_if(found, [](Function* function) {
+    return none_of(instructions(*function), [](Instruction& instruction) {
+      auto* call = dyn_cast<CallBase>(&instruction);
+      return call && call->isIndirectCall();
+    });
+  });
+  return found;
+}
+
+void inline_launchers(Module& module) {
+  const std::vector<Function*> all = launchers(module);
+  for (Function* launcher : all)
+    for (User* user : make_early_inc_range(launcher->users())) {
+      auto* call = dyn_cast<CallBase>(user);
+      InlineFunctionInfo how;
+      // One that calls another of them is none of the callers whose text a patch changes.
+      if (call && call->getCalledFunction() == launcher && !is_contained(all, call->getFunction()))
+        (void)InlineFunction(*call, how);
+    }
+}
+
 /// Deletes a call; its result becomes zero: a launch was configured, and there was no error.
 void remove(CallBase& call) {
   if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(Constant::getNullValue(call.getType()));
@@ -160,6 +186,7 @@ void remove_launches(Module& module, const std::string& launcher) {
 }
 
 void cut_launches(Module& module) {
+  inline_launchers(module);
   std::vector<Function*> functions =
       functions_that(module, [](CallBase& call) { return launches(call) || launches_by_structure(call); });
   for (Function* function : functions) inline_members_of_dim3(*function);

@@ -13,7 +13,8 @@ namespace kernelift {
 
 /// Puts zeros in the place of grid, block and shared bytes at every launch in the module, and drops what only computed
 /// them and does nothing else: arithmetic, and calls of functions without side effects. Anything else stays, so that a
-/// configuration whose computation writes memory, calls the outside or might not end still differs.
+/// configuration whose computation writes memory, calls the outside or might not end still differs. A call of a
+/// function that launches the kernel which it is given is a launch.
 void cut_launches(llvm::Module& module);
 
 /// Deletes the launches themselves, in both forms: launches of kernels and calls of functions in the namespace

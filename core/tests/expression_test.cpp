@@ -90,7 +90,7 @@ TEST(Expression, WritesCppWithOnlyTheBracketsThatItNeeds) {
       {"gx", "grid.x"}, {"bx", "(n + 1)"}, {"gy", "n / 8"}, {"by", "(int)n"}, {"gz", "sizes[i + 1]"}};
   auto cpp = [&](const char* text) { return Expression::parse(text)->cpp(names); };
   EXPECT_EQ(cpp("ceil_div(gx, 2)"), "(grid.x + 1) / 2");
-  EXPECT_EQ(cpp("ceil_div(gy, 4) * 2"), "((n / 8) + 3) / 4 * 2");
+  EXPECT_EQ(cpp("ceil_div(gy, 4) * 2"), "(n / 8 + 3) / 4 * 2");
   EXPECT_EQ(cpp("ceil_div(gx * 3, gz)"), "(grid.x * 3 + sizes[i + 1] - 1) / sizes[i + 1]");
   EXPECT_EQ(cpp("bx * 2"), "(n + 1) * 2");
   EXPECT_EQ(cpp("by * 2"), "((int)n) * 2");

@@ -10,6 +10,7 @@
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 #include "core/base/places.h"
+#include "extractor/scan/launchers.h"
 
 namespace kernelift::extractor {
 namespace {
@@ -54,6 +55,7 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
       add(launch(call), pointed_to(arguments[name == "cudaLaunchKernelExC" ? 2 : 3]));
     } else if (unit_.is_user(callee->getLocation()) && !callee->hasAttr<CUDAGlobalAttr>()) {
       add(label(callee), arguments);
+      if (auto* launcher = launchers_.called_by(call)) add(launch(call), launcher->arguments(call));
     }
     return true;
   }
@@ -90,6 +92,10 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
   void add(const std::string& callee, const std::vector<const Expr*>& arguments) {
     HostCall call{callee, caller_, {}};
     for (auto* argument : arguments) {
+      if (!argument) {
+        call.arguments.emplace_back();
+        continue;
+      }
       auto type = argument->getType();
       bool leads = type->isPointerType() || type->isArrayType() || type->isRecordType();
       call.arguments.push_back(leads ? bases(argument) : std::set<PassedMemory>{});
@@ -166,6 +172,7 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
   }
 
   const ParsedUnit& unit_;
+  Launchers launchers_;
   const std::function<std::string(const FunctionDecl*)>& label_;
   const FunctionDecl* function_ = nullptr;
   std::string caller_;

@@ -242,7 +242,7 @@ GeometryReader::GeometryReader(const ParsedUnit& unit, Effects& effects, const F
     : unit_(unit), effects_(effects), function_(function) {}
 GeometryReader::~GeometryReader() = default;
 
-void GeometryReader::begin(const CallExpr* launch) {
+void GeometryReader::begin(const CallExpr* launch, const std::vector<const Expr*>& passed) {
   if (!assignments_) assignments_ = std::make_unique<Assignments>(function_, effects_);
   launch_ = launch, passed_.clear();
   struct Names : DynamicRecursiveASTVisitor {
@@ -260,9 +260,8 @@ void GeometryReader::begin(const CallExpr* launch) {
   } names;
   names.TraverseStmt(const_cast<CallExpr*>(launch));
   mentioned_ = std::move(names.all);
-  if (!llvm::isa<CUDAKernelCallExpr>(launch)) return;  // Others pass an array of arguments.
-  for (auto* argument : launch->arguments())
-    if (auto* name = llvm::dyn_cast<DeclRefExpr>(bare(argument)))
+  for (auto* argument : passed)
+    if (auto* name = argument ? llvm::dyn_cast<DeclRefExpr>(bare(argument)) : nullptr)
       if (auto* variable = llvm::dyn_cast<VarDecl>(name->getDecl())) passed_.insert(variable);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/model/launch/expression.h"
 #include "extractor/source/parsed_unit.h"
@@ -63,10 +64,11 @@ class GeometryReader {
   GeometryReader(const ParsedUnit& unit, Effects& effects, const clang::FunctionDecl* function);
   ~GeometryReader();
 
-  /// The launch whose geometry is read next. A variable that it passes to the kernel is named if it has the same value
+  /// The launch whose geometry is read next, with what it passes to the kernel; an argument that is not known is null.
+  /// A variable that it passes is named if it has the same value
   /// where the geometry is computed, and not followed to what it was computed from, if that is neither a constant nor
   /// passed, too.
-  void begin(const clang::CallExpr* launch);
+  void begin(const clang::CallExpr* launch, const std::vector<const clang::Expr*>& passed = {});
 
   /// Whether evaluating the launch may change what the expression names: an argument beside it does.
   bool changes_within(const clang::Expr* expression) const;

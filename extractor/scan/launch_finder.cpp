@@ -11,6 +11,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "extractor/scan/effects/effects.h"
+#include "extractor/scan/launchers.h"
 #include "extractor/scan/open_macros.h"
 
 namespace kernelift::extractor {
@@ -174,7 +175,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     FoundLaunch found;
     found.kernels = kernels_in(call->getCallee());
     found.named = llvm::dyn_cast<DeclRefExpr>(call->getCallee()->IgnoreParenImpCasts());
-    geometry_->begin(call);
+    geometry_->begin(call, {call->arg_begin(), call->arg_end()});
     read_geometry(found, argument(config, 0), argument(config, 1), argument(config, 2));
     for (auto* one : call->arguments()) add_argument(found.site, one);
     found.site.kernel_range = range_of(call->getCallee());
@@ -184,6 +185,8 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
   bool VisitCallExpr(CallExpr* call) override {
     auto* callee = call->getDirectCallee();
     if (!callee || !callee->getIdentifier() || llvm::isa<CUDAKernelCallExpr>(call)) return true;
+    if (unit_.is_user(callee->getLocation()))
+      if (auto* launcher = launchers_.called_by(call)) read_launcher(call, *launcher);
     auto name = callee->getName();
     for (llvm::StringRef question : {"cudaFunc", "cudaOccupancy", "hipFunc", "hipOccupancy"})
       if (name.starts_with(question))
@@ -373,6 +376,55 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     if (block && !block->isTypeDependent()) site.real_block = real_axes(block);
     sizes_ = {grid, block, shared};
   }
+  /// A call of a function that launches the kernel which it is given (launchers.h).
+  void read_launcher(const CallExpr* call, const Launcher& launcher) {
+    const Expr* kernel = argument(call, launcher.kernel);
+    FoundLaunch found;
+    if (kernel) found.kernels = kernels_in(kernel);
+    if (found.kernels.empty()) return;
+    found.named = llvm::dyn_cast<DeclRefExpr>(kernel->IgnoreParenImpCasts());
+    const std::vector<const Expr*> arguments = launcher.arguments(call);
+    geometry_->begin(call, arguments);
+    auto* config = launcher.launch->getConfig();
+    const Expr *grid = argument(config, 0), *block = argument(config, 1), *shared = argument(config, 2);
+    const Expr *given_grid = launcher.given(call, grid), *given_block = launcher.given(call, block),
+               *given_shared = launcher.given(call, shared);
+    read_geometry(found, given_grid, given_block, given_shared);
+    GeometryReader own(unit_, effects_, launcher.function);
+    own.begin(launcher.launch, {launcher.launch->arg_begin(), launcher.launch->arg_end()});
+    auto compute = [&](GeometryUse use, std::optional<Expression>(&into)[3], int axes) {
+      for (int i = 0; i < axes; ++i) into[i] = use.where.empty() ? of_call(use.axes[i], call, launcher) : std::nullopt;
+      found.macros.insert(use.macros.begin(), use.macros.end());
+      found.constants.insert(use.constants.begin(), use.constants.end());
+      found.enumerators.insert(use.enumerators.begin(), use.enumerators.end());
+    };
+    if (grid && !given_grid) compute(own.dim3(grid), found.site.grid, 3);
+    if (block && !given_block) compute(own.dim3(block), found.site.block, 3);
+    if (shared && !given_shared) {
+      std::optional<Expression> bytes[3];
+      compute(own.integer(shared), bytes, 1);
+      found.site.shared = bytes[0];
+    }
+    for (auto* one : arguments) add_argument(found.site, one);
+    found.site.kernel_range = range_of(kernel);
+    found.site.launcher = launcher.function->getNameAsString();
+    finish(found, call, spelled_by_user_macro(call->getBeginLoc()));
+  }
+  /// An expression of the launcher's parameters in the words of the call; nullopt: of something else that may change.
+  std::optional<Expression> of_call(const std::optional<Expression>& size, const CallExpr* call,
+                                    const Launcher& launcher) {
+    if (!size) return std::nullopt;
+    std::map<std::string, Expression> known;
+    for (auto& name : size->variables()) {
+      if (!launcher.is_own(name)) continue;
+      for (auto* parameter : launcher.function->parameters())
+        if (auto* given = argument(call, parameter->getFunctionScopeIndex()); parameter->getName() == name && given)
+          if (auto value = geometry_->integer(given); value.axes[0] && value.where.empty())
+            known.emplace(name, *value.axes[0]);
+      if (!known.contains(name)) return std::nullopt;
+    }
+    return size->substitute(known);
+  }
   /// `cudaLaunchConfig_t config = …; config.gridDim = …` of cudaLaunchKernelEx(&config, …). A config that several calls
   /// share is read, but gets no source ranges: a patch could not change it for one of the calls alone.
   void read_config(FoundLaunch& found, const Expr* e) {
@@ -488,6 +540,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
 
   const ParsedUnit& unit_;
   Effects effects_;
+  Launchers launchers_;
   GeometryReader* geometry_ = nullptr;
   const PointerValues* pointers_ = nullptr;
   const FunctionDecl* function_ = nullptr;

@@ -57,6 +57,9 @@ class Redirection {
                        " could not name the tuned kernel");
     if (site_.through_macro) return refused(described_ + " is written by a macro: it cannot be redirected in place");
     if (site_.range.begin >= site_.range.end || site_.range.end > source_.size()) return moved();
+    if (!site_.launcher.empty())
+      return refused(described_ + " is a call of " + site_.launcher +
+                     ", which launches it: embedded code replaces no launch there");
     std::string_view call = std::string_view(source_).substr(site_.range.begin, site_.range.end - site_.range.begin);
     std::string_view name = call.starts_with("::") ? call.substr(2) : call;
     size_t length = 0;

@@ -28,6 +28,7 @@
 #include "reintegrate/patch/launch/site_terms.h"
 #include "reintegrate/patch/launch/unseen_launches.h"
 #include "reintegrate/patch/macro_scope.h"
+#include "reintegrate/patch/needed_constants.h"
 #include "reintegrate/patch/patch_draft.h"
 #include "reintegrate/patch/shared_knobs.h"
 
@@ -73,7 +74,7 @@ class Planner {
     KERNELIFT_ASSIGN(SourcePatch patch, draft_.finish());
     KERNELIFT_TRY(check_scopes(macros_, patch));
     patch.macros = macros_.names;
-    patch.introduced = introduced_names(q_.original, macros_.text), patch.judged_beside = q_.original;
+    patch.introduced = std::move(introduced_), patch.judged_beside = q_.original;
     if (std::string needs = q_.launched_elsewhere ? launch_needs() : ""; !needs.empty()) {
       patch.notes.push_back("Launch it " + needs + ".");
       patch.launch_needs = std::move(needs);
@@ -91,6 +92,8 @@ class Planner {
     // What a template declares for its search is no part of the application.
     std::string text = with_static_functions(q_.original, without_declarations(q_.candidate.source, q_.original));
     text = with_recorded_arguments(with_definitions_of_build(std::move(text), mep_, q_.candidate), mep_, q_.candidate);
+    introduced_ = introduced_names(q_.original, text);
+    KERNELIFT_ASSIGN(text, with_needed_constants(std::move(text), q_, family_, draft_));
     KERNELIFT_ASSIGN(macros_, scope_macros(q_.original, text));
     return done();
   }
@@ -554,6 +557,7 @@ class Planner {
   const Mep& mep_;
   const KernelFamily family_{q_.mep, q_.scan};
   PatchDraft draft_;
+  IntroducedNames introduced_;
   ScopedMacros macros_;
   std::string beside_;           ///< Name of the kernel beside the original; empty: there is none.
   bool beside_visible_ = false;  ///< Other units launch it.

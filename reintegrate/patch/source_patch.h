@@ -67,6 +67,8 @@ struct PatchQuestion {
   /// settled_sizes() of the candidate's verdict: then embedded code runs at all sizes, as a patch of the source does.
   const OtherSizes* settled = nullptr;
   bool launched_elsewhere = false;  ///< The launches are in no file: only the kernel's text is patched.
+  /// Of the application, with other values of which the candidate is not known to be right (needed_constants.h).
+  Bindings constants = {};
 
   /// The compile commands of the application's build, as far as the scan names them.
   std::filesystem::path log() const { return scan ? scan->database : ""; }

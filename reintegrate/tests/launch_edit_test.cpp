@@ -63,6 +63,20 @@ TEST(LaunchEdit, UsesANumberWithoutWrappingIt) {
   EXPECT_EQ(l.result(), "<<<(size_t(blocks) * threads + 127) / 128, 128>>>");
 }
 
+TEST(LaunchEdit, TakesANumberOutOfADim3) {
+  Launch l("dim3((total + THREADS - 1) / THREADS)", "dim3(THREADS)");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.site.grid[0] = "(total + THREADS - 1) / THREADS"_e, l.site.grid[1] = "1"_e;
+  l.site.block[0] = "THREADS"_e, l.site.block[1] = "1"_e;
+  l.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
+  l.values["block_x"] = 512;
+  l.grid("ceil_div(gx * bx, block_x)");
+  l.block("block_x");
+  EXPECT_EQ(l.result(), "<<<dim3((size_t((total + THREADS - 1) / THREADS) * THREADS + 511) / 512), dim3(512)>>>");
+  l.site.block[0] = "64"_e, l.site.block[1] = "2"_e;  // A variable that is a dim3.
+  EXPECT_NE(l.result().find("dim3(512, dim3(THREADS).y, dim3(THREADS).z)"), std::string::npos) << l.result();
+}
+
 TEST(LaunchEdit, WrapsAFloatingPointExpression) {
   Launch l("n / 256.0 + 1", "64");
   l.site.grid_form = "other";
@@ -107,7 +121,7 @@ TEST(LaunchEdit, KeepsAOneDimensionalGridOneDimensional) {
   Launch l("(n + 255) / 256", "256");
   l.mep.instances[0].geometry = {{8, 1, 1}, {256, 1, 1}, 0, false};
   l.grid("ceil_div(gx, 4)");
-  EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 3) / 4, 256>>>");
+  EXPECT_EQ(l.result(), "<<<((n + 255) / 256 + 3) / 4, 256>>>");
 }
 
 TEST(LaunchEdit, RoundsUpOnceAfterSeveralChanges) {
@@ -120,8 +134,7 @@ TEST(LaunchEdit, RoundsUpOnceAfterSeveralChanges) {
   wide.site.grid[0] = "(w * h + 63) / 64"_e;
   wide.mep.instances[0].geometry = {{8, 1, 1}, {64, 1, 1}, 0, false};
   wide.grid("ceil_div(gx, 2)");
-  EXPECT_EQ(wide.result(), "<<<((((size_t)w * h + 63) / 64) + 1) / 2, 64>>>")
-      << "the cast is no part of the expression";
+  EXPECT_EQ(wide.result(), "<<<(((size_t)w * h + 63) / 64 + 1) / 2, 64>>>") << "the cast is no part of the expression";
 }
 
 TEST(LaunchEdit, ReusesTheArgumentsOfADim3) {
@@ -283,7 +296,7 @@ TEST(LaunchEdit, ChangesAGridThatIsUnchangedOnlyForTheRecordedSizes) {
   Launch l("(n + 255) / 256", "256");
   l.mep.instances[0].geometry = {{1, 1, 1}, {256, 1, 1}, 0, false};
   l.grid("ceil_div(gx, 4)");
-  EXPECT_EQ(l.result(), "<<<(((n + 255) / 256) + 3) / 4, 256>>>");
+  EXPECT_EQ(l.result(), "<<<((n + 255) / 256 + 3) / 4, 256>>>");
 }
 
 TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {

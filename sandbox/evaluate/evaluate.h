@@ -53,6 +53,16 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const Mep& mep, const std::fil
 /// What the MEP's kernel does with memory, in blocks of its first recorded launch.
 Result<KernelModel> model_of(const Mep& mep, const std::filesystem::path& folder);
 
+/// A candidate for the application with other constants, of which its launches and the kernel's own text are made.
+struct SizesQuestion {
+  const Mep& mep;
+  const std::string& original;
+  const Candidate& candidate;
+};
+/// What is known of each at sizes that were not recorded. All are compiled as the MEP in `folder` is.
+Result<std::vector<OtherSizes>> known_sizes(const Mep& mep, const std::filesystem::path& folder,
+                                            const std::vector<SizesQuestion>& questions);
+
 /// What field runs on the CPU device can say of the MEP's kernel at all: those of its text against the same text.
 /// Equal: they settle whether another text has its formula, as far as FieldEquality::decided and function say; NotRun:
 /// `why`.

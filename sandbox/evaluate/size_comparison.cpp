@@ -103,22 +103,39 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       seed_(seed ? *seed : std::random_device{}()),
       models_(pool) {}
 
+SizeComparison::SizeComparison(SizeComparison& as_it_is, const Mep& other, CompilePool& pool, std::string source)
+    : SizeComparison(other, pool, std::move(source), as_it_is.seed_) {
+  auto& own = as_it_is.launches_;
+  auto modelled = as_it_is.model(as_it_is.source_, other.kernel_mangled, own.front().shape.block);
+  if (!modelled.ok()) return;
+  grids_recorded_ = !std::ranges::all_of(as_it_is.mep_.instances, [&](auto& instance) {
+    return std::ranges::any_of(own, [&](auto& launch) {
+      return as_it_is.explains(over_members(launch.shape, (*modelled)->members), instance);
+    });
+  });
+}
+
+bool SizeComparison::explains(const legality::LaunchShape& shape, const MepInstance& instance) {
+  if (instance.geometry.block != shape.block) return false;
+  const Bindings values = recorded(instance);
+  for (int axis = 0; axis < 3; ++axis)
+    if (auto blocks = shape.grid[axis]->evaluate(values); blocks.ok() && *blocks != along(instance.geometry.grid, axis))
+      return false;
+  return true;
+}
+
 legality::LaunchShape SizeComparison::borne_out(const ApplicationLaunch& launch,
                                                 const std::vector<KernelModel::Member>& members) {
-  auto contradicts = [&](const legality::LaunchShape& shape, const MepInstance& instance, int axis) {
-    auto blocks = shape.grid[axis]->evaluate(recorded(instance));
-    return blocks.ok() && *blocks != along(instance.geometry.grid, axis);
-  };
   legality::LaunchShape shape = over_members(launch.shape, members);
   for (auto& instance : mep_.instances) {
-    if (instance.geometry.block != shape.block) continue;
-    const bool explained = std::ranges::any_of(launches_, [&](auto& other) {
-      const auto its = over_members(other.shape, members);
-      return its.block == shape.block && !contradicts(its, instance, 0) && !contradicts(its, instance, 1) &&
-             !contradicts(its, instance, 2);
-    });
-    for (int axis = 0; axis < 3 && !explained; ++axis)
-      if (contradicts(shape, instance, axis)) shape.grid[axis] = unknown_grid(mep_, axis);
+    if (!grids_recorded_ || instance.geometry.block != shape.block) continue;
+    if (std::ranges::any_of(launches_, [&](auto& one) { return explains(over_members(one.shape, members), instance); }))
+      continue;
+    const Bindings values = recorded(instance);
+    for (int axis = 0; axis < 3; ++axis)
+      if (auto blocks = shape.grid[axis]->evaluate(values);
+          blocks.ok() && *blocks != along(instance.geometry.grid, axis))
+        shape.grid[axis] = unknown_grid(mep_, axis);
   }
   return shape;
 }

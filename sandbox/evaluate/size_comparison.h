@@ -26,6 +26,9 @@ class SizeComparison {
   /// EXPECTS: `pool` outlives this. `source`: the kernel's own text.
   /// `seed`: of sizes that are drawn; none: another one each time.
   SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed = {});
+  /// Of the same application with other constants: its grids are what the launches say, unless these contradict what
+  /// was recorded of the application as it is.
+  SizeComparison(SizeComparison& as_it_is, const Mep& other, CompilePool& pool, std::string source);
 
   /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new, and at
   /// most bounds.seconds of processor time.
@@ -53,6 +56,7 @@ class SizeComparison {
   /// The launch's shape over the model's variables. What its site says of the grid is not known where it says otherwise
   /// of a recorded launch that no site explains: then the scan read something that changes before the launch.
   legality::LaunchShape borne_out(const ApplicationLaunch& launch, const std::vector<KernelModel::Member>& members);
+  bool explains(const legality::LaunchShape& shape, const MepInstance& instance);
   /// The parameters that conditions of the original, or its loops, depend on.
   std::set<size_t> conditions();
   KernelModels::Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
@@ -75,6 +79,7 @@ class SizeComparison {
   std::optional<Expression> compared_blocks_;  ///< The recorded ones, if some launch may have another.
   const legality::Names names_;                ///< Of the parameters.
   const uint64_t seed_;
+  bool grids_recorded_ = true;  ///< Else with other constants, and no launch contradicts them.
   KernelModels models_;
   std::mutex mutex_;
   std::vector<KernelModel::Member> members_;  ///< Of structures among them, once a model was made.

@@ -1,5 +1,5 @@
-# An application chooses its block by an argument. What was proven for the recorded block is asked at the launch, and
-# launches with other blocks stay the original's.
+# An application chooses its block by an argument, and launches through a function that is given the kernel. What was
+# proven for the recorded block is asked at the call, and launches with other blocks stay the original's.
 . "$(dirname "$0")/common.sh" "$@"
 mkdir app && cd app
 cat > app.cu <<'C'
@@ -16,6 +16,10 @@ __global__ void twice(float* x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   x[i] = 2 * spend(x[i]);
 }
+template <class Kernel, class... Arguments> void launch(Kernel kernel, int grid, int block, Arguments... arguments) {
+  kernel<<<grid, block>>>(arguments...);
+  if (cudaGetLastError() != cudaSuccess) exit(1);
+}
 int main(int argc, char** argv) {
   const int n = argc > 1 ? atoi(argv[1]) : 4096, times = argc > 2 ? atoi(argv[2]) : 20, b = argc > 3 ? atoi(argv[3]) : 64;
   std::vector<float> host(8192);
@@ -23,7 +27,7 @@ int main(int argc, char** argv) {
   float* x;
   if (cudaMalloc(&x, host.size() * sizeof(float))) return 1;
   cudaMemcpy(x, host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice);
-  for (int k = 0; k < times; ++k) twice<<<n / b, b>>>(x, n);
+  for (int k = 0; k < times; ++k) launch(twice, n / b, b, x, n);
   if (cudaMemcpy(host.data(), x, host.size() * sizeof(float), cudaMemcpyDeviceToHost)) return 1;
   double sum = 0;
   for (size_t i = 0; i < host.size(); ++i) sum += host[i] * double(i % 13);

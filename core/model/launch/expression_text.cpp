@@ -246,6 +246,18 @@ bool is_primary(std::string_view text) {
 
 using Spellings = std::map<std::string, std::string>;
 
+/// How tightly the text of someone else holds together: `(n + 31) / 32` needs no brackets in a sum, and gets some in a
+/// product, for readers.
+int precedence_of(const std::string& text) {
+  if (is_primary(text)) return kPrimary;
+  auto expression = Expression::parse(text);
+  if (!expression.ok()) return kTernaryPrecedence;
+  if (expression->op() == Op::CeilDiv || expression->op() == Op::Divide) return kSum;
+  for (auto& [spelling, op, mine] : kOperators)
+    if (op == expression->op()) return mine;
+  return kTernaryPrecedence;
+}
+
 /// `names`: what stands for variables; null: the names that they have. `is_cpp`: in C++; else min, max and ceil_div are
 /// functions.
 std::string print(const Expression& node, int lowest, const Spellings* names, bool is_cpp) {
@@ -258,7 +270,7 @@ std::string print(const Expression& node, int lowest, const Spellings* names, bo
   if (auto* name = node.as_variable()) {
     auto found = names ? names->find(*name) : Spellings::const_iterator();
     if (!names || found == names->end()) return *name;
-    return bracketed(found->second, is_primary(found->second) ? kPrimary : kTernaryPrecedence);
+    return bracketed(found->second, precedence_of(found->second));
   }
   if (node.operands().size() == 1) {
     const char* sign = node.op() == Op::Negate ? "-" : node.op() == Op::Not ? "!" : "~";

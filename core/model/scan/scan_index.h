@@ -105,6 +105,9 @@ struct LaunchSite {
   std::map<size_t, std::string> argument_types = {};
   /// Conditions under which `grid` is what the host computes: `ceil((float)n / 256)` is ceil_div(n, 256) up to 2^24.
   std::vector<Expression> grid_where = {};
+  /// The function of the application that launches the kernel which it is given, where the site is a call of one:
+  /// `launch(scale, grid, block, x, n)`. Else empty.
+  std::string launcher = {};
 
   /// False: a macro's definition spells grid or block, which a patch cannot change for this launch alone.
   bool spells_geometry() const {

@@ -74,6 +74,7 @@ Json to_json(const LaunchSite& site) {
           {"enclosing", site.enclosing},
           {"grid", to_json(site.grid)},
           {"grid_where", texts_of(site.grid_where)},
+          {"launcher", site.launcher},
           {"block", to_json(site.block)},
           {"grid_form", site.grid_form},
           {"block_form", site.block_form},
@@ -109,6 +110,7 @@ LaunchSite launch_from_json(const Json& from) {
   site.open_macros = from.value("open_macros", std::set<std::string>());
   for (auto [name, places] : {std::pair("real_grid", &site.real_grid), {"real_block", &site.real_block}})
     *places = from.value(name, std::set<size_t>());
+  site.launcher = from.value("launcher", "");
   site.argument_types = from.value("argument_types", std::map<size_t, std::string>());
   // Earlier versions say of floating point only.
   for (size_t index : from.value("real_arguments", std::set<size_t>())) site.argument_types[index] = "double";

@@ -317,7 +317,7 @@ __global__ void seen(float* x) { x[0] = 1; }
 __global__ void passed(float* x) { x[0] = 2; }
 __global__ void listed(float* x) { x[0] = 3; }
 template <Kernel K> void launcher(float* x) { K<<<1, 32>>>(x); }
-static void go(Kernel f, float* x) { f<<<1, 32>>>(x); }
+static void go(Kernel f, float* x) { f<<<1, 32>>>(x); f<<<2, 32>>>(x); }
 static Kernel table[] = {listed};
 void run(float* x) {
   auto local = seen;

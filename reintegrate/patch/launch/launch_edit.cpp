@@ -26,13 +26,6 @@ namespace {
 const char* const kAxis = "xyz";
 enum class Piece { Grid, Block, Shared };
 
-std::string without_brackets(std::string_view text) {
-  std::string rest;
-  for (char c : text)
-    if (!std::isspace(static_cast<unsigned char>(c)) && c != '(' && c != ')') rest += c;
-  return rest;
-}
-
 class LaunchEditor {
  public:
   LaunchEditor(const Mep& mep, const LaunchSite& site, const CandidateLaunch& launch, const Bindings& values,
@@ -343,6 +336,7 @@ class LaunchEditor {
     const std::string text = as_spelled(piece);
     const bool plain = std::ranges::all_of(text, [](char c) { return word_character(c) || c == '.' || c == ':'; });
     const std::string& form = piece == Piece::Grid ? site_.grid_form : site_.block_form;
+    if (inside_dim3(text) != text) return text;
     return form == "dim3" && plain && as_operand(site_, text) == text ? text : "dim3(" + text + ")";
   }
 
@@ -542,7 +536,10 @@ class LaunchEditor {
     std::string text = as_spelled(piece);
     if (text.empty()) return;
     std::vector<std::string> parts = dim3_arguments(text);
-    if (parts.empty() && is_number(text, form)) parts = {text};
+    // The name of a number, and not of a dim3, is the size along x.
+    const std::string in = inside_dim3(text);
+    auto one = Expression::parse(in);
+    if (parts.empty() && (is_number(text, form) || (in != text && one.ok() && spelled(piece, 0) == *one))) parts = {in};
     const std::string whole = as_dim3(piece);
     const std::set<size_t>& real = piece == Piece::Grid ? site_.real_grid : site_.real_block;
     for (int axis = 0; axis < 3; ++axis) {

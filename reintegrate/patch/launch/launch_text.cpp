@@ -45,9 +45,21 @@ bool is_number(std::string_view text, std::string_view form) {
   return false;
 }
 
+std::string without_brackets(std::string_view text) {
+  std::string rest;
+  for (char c : text)
+    if (!std::isspace(static_cast<unsigned char>(c)) && c != '(' && c != ')') rest += c;
+  return rest;
+}
+
+std::string inside_dim3(std::string_view text) {
+  if (!text.starts_with("dim3(") || closing_bracket(text, 4) != text.size() - 1) return std::string(text);
+  return without_outer_blanks(without_comments(text.substr(5, text.size() - 6)));
+}
+
 std::vector<std::string> dim3_arguments(std::string_view text) {
-  if (!text.starts_with("dim3(") || closing_bracket(text, 4) != text.size() - 1) return {};
-  const std::string inside = without_comments(text.substr(5, text.size() - 6));
+  const std::string inside = inside_dim3(text);
+  if (inside == text) return {};
   std::string_view rest = inside;
   std::vector<std::string> parts;
   for (;;) {

@@ -10,6 +10,12 @@ namespace kernelift::reintegrate {
 /// brackets.
 bool is_number(std::string_view text, std::string_view form);
 
+/// Without blanks, too.
+std::string without_brackets(std::string_view text);
+
+/// "THREADS" of "dim3(THREADS)", which may be a number or a dim3, without comments; the text itself if it is no such.
+std::string inside_dim3(std::string_view text);
+
 /// "(n + 31) / 32" and "2" of "dim3((n + 31) / 32, 2)", without comments; none if it is no such text.
 std::vector<std::string> dim3_arguments(std::string_view text);
 

@@ -72,6 +72,31 @@ TEST_F(SizeComparisonTest, AGuardedKernelIsProvenWithEveryBlock) {
   }
 }
 
+TEST_F(SizeComparisonTest, WithAnotherConstantGridsAreWhatTheLaunchesSay) {
+  const std::string by_block =
+      "__global__ void twice(const float* x, float* out, int n) {\n"
+      "  int i = blockIdx.x * 128 + threadIdx.x;\n"
+      "  if (i < n) out[i] = 2 * x[i];\n"
+      "}\n";
+  EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
+  mep_.launches = {site("(count + B - 1) / B", "B")};
+  mep_.constants = {{"B", 128}};
+  uint32_t count = 1000;
+  mep_.instances[0].arguments.resize(24);
+  std::memcpy(mep_.instances[0].arguments.data() + 16, &count, sizeof count);
+  mep_.instances[0].parameters = {{0, 8}, {8, 8}, {16, 4}};
+  SizeComparison as_it_is(mep_, *pool_, kGuarded);
+  Candidate candidate;
+  candidate.source = by_block;
+  EXPECT_EQ(as_it_is.answer(candidate).kind, Kind::Proven);
+  Mep other = mep_;
+  other.constants["B"] = 256, other.instances[0].geometry.block.x = 256;  // And 4 blocks, not the 8 of the recording.
+  SizeComparison twice_as_wide(as_it_is, other, *pool_, kGuarded);
+  EXPECT_NE(twice_as_wide.answer(candidate).kind, Kind::Proven) << "it leaves out half of the elements";
+  candidate.source = std::string(kGuarded) + "// changed\n";
+  EXPECT_EQ(twice_as_wide.answer(candidate).kind, Kind::Proven);
+}
+
 TEST_F(SizeComparisonTest, AnotherInstanceOfTheTemplateIsComparedByItsName) {
   auto text = [](int block) {
     return "template <int B> __global__ void twice(const float* x, float* out, int n) {\n"
