@@ -151,6 +151,11 @@ void write_applied(std::filesystem::path run, const Result<reintegrate::ApplyRep
   (void)write_json(file, to_json(none));
 }
 
+/// Whether the application is built for the CPU device.
+bool is_for_cpu(const Context& context, const Mep& mep) {
+  return context.device == "cpu" || (context.device == "auto" && mep.captured_on.starts_with("cpu"));
+}
+
 void ask_constants(reintegrate::RunOffer& offer, const std::filesystem::path& mep_folder) {
   offer.ask_constants = [mep = offer.request.mep, original = offer.request.original, mep_folder](
                             const Candidate& candidate, const Verdict& figures) {
@@ -175,6 +180,7 @@ Result<Exit> show_patch(const Context& context, const Options& options, const st
     offer.make_embedded = [&](const tuner::RunTrial& trial) { return maker(trial); };
   if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
   offer.request.host = options.host, offer.request.guards = !options.no_guards;
+  offer.request.host.by_nvcc = !is_for_cpu(context, offer.request.mep);
   KERNELIFT_ASSIGN(offer.request.repositories, repository_tops(options.repositories));
   const auto origin = extractor::origin_of_program(offer.request.root);
   if (origin) offer.embedding = reintegrate::Embedding::Never, offer.request.launched_elsewhere = true;
@@ -237,8 +243,7 @@ class RunToApply {
     reintegrate::ApplyRequest& request = offer.request;
     const std::filesystem::path& state = request.state;
     if (!extractor::origin_of_program(request.root)) KERNELIFT_TRY(check_working_folder(request.root, context));
-    const bool cpu =
-        context.device == "cpu" || (context.device == "auto" && request.mep.captured_on.starts_with("cpu"));
+    const bool cpu = is_for_cpu(context, request.mep);
     request.build = options.build, request.on_cpu = cpu;
     // Whether flags arrive that a patch gives to a file is seen in the log.
     const bool flags = std::ranges::any_of(offer.promising,
@@ -254,7 +259,7 @@ class RunToApply {
     KERNELIFT_ASSIGN(request.limit, parse_duration(options.limit));
     request.branch = options.branch;
     KERNELIFT_ASSIGN(request.repositories, repository_tops(options.repositories));
-    request.host = options.host, request.guards = !options.no_guards;
+    request.host = options.host, request.guards = !options.no_guards, request.host.by_nvcc = !cpu;
     request.run_hooks = options.hooks == "run";
     for (auto& folder : options.build_folders) request.build_folders.push_back(std::filesystem::absolute(folder));
     request.progress = [&context](const std::string& line) { context.note("apply: " + line); };

@@ -29,6 +29,7 @@ struct HostUnit {
   CompilerCommand command;
   SourceInput::Language language = SourceInput::Language::Cuda;
   HeaderSet headers = HeaderSet::Lean;  ///< The headers to try first.
+  std::vector<std::string> words = {};  ///< The command as it was given.
   std::string gcc = {};                 ///< The version of GCC that __GNUC__ shows; empty: clang's, 4.2.1.
 };
 

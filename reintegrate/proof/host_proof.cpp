@@ -17,6 +17,7 @@
 #include "core/compiler/written/source_tokens.h"
 #include "reintegrate/patch/text_diff.h"
 #include "reintegrate/proof/host_difference.h"
+#include "reintegrate/proof/nvcc_host.h"
 #include "reintegrate/proof/proof_process.h"
 #include "reintegrate/proof/touched_units.h"
 
@@ -71,15 +72,46 @@ std::string first_error(const std::string& diagnostics) {
   return diagnostics.substr(begin, diagnostics.find('\n', begin) - begin);
 }
 
+FileVersion version_of(const FileChange& change, const std::string& text) {
+  return {change.path, text, line_notes(change.before, text)};
+}
+
+Status compare_by_nvcc(const HostQuestion& question, HostProof& proof) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<FileVersion> declared, after;
+  for (auto& change : question.patch.changes) {
+    if (change.of_build) continue;
+    declared.push_back(version_of(change, change.declared)), after.push_back(version_of(change, change.after));
+  }
+  proof.by_nvcc = proof.units > 0;
+  for (auto& unit : known_units(question.mep, question.scan)) {
+    if (unit.language != SourceInput::Language::Cuda || std::ranges::find(proof.files, unit.file) == proof.files.end())
+      continue;
+    HostUnit asked = unit;
+    for (auto& one : question.patch.definitions)
+      asked.words = redefined(std::move(asked.words), one.name, one.before, one.after);
+    auto difference = difference_by_nvcc(asked, declared, after);
+    const std::string name = fs::path(unit.file).filename().string();
+    if (!difference.ok()) {
+      proof.by_nvcc = false;
+      proof.notes.push_back("The host program that nvcc makes of " + name +
+                            " was not compared: " + difference.error().message + ".");
+    } else if (*difference) {
+      return refused("the patch would change the host program, of which a candidate may change nothing but launches: " +
+                     name + ", " + **difference);
+    }
+  }
+  proof.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return done();
+}
+
 class Proving {
  public:
   explicit Proving(const HostQuestion& question) : q_(question) {
     for (auto& change : q_.patch.changes) {
       if (change.of_build) continue;
       any_ |= change.created || change.before != change.after;
-      auto version = [&](const std::string& text) {
-        return FileVersion{change.path, text, line_notes(change.before, text)};
-      };
+      auto version = [&](const std::string& text) { return version_of(change, text); };
       if (!change.created) before_.push_back(version(change.before)), knobs_.push_back(version(change.knobs));
       if (!change.created || q_.patch.embeds()) declared_.push_back(version(change.declared));
       after_.push_back(version(change.after));
@@ -149,7 +181,7 @@ class Proving {
     if (!after.ok())
       return refused("the host half of " + name_of(unit) +
                      " does not compile with the patch: " + first_error(after.error().message));
-    ++proof_.units;
+    ++proof_.units, proof_.files.push_back(unit.file);
     if (q_.patch.embeds()) {
       auto change = change_beyond_launcher(*declared->module, *after->module, q_.patch.launcher);
       return change ? Status(changed(unit, *change)) : done();
@@ -315,13 +347,18 @@ class Proving {
 
 std::string HostProof::text() const {
   char line[96];
-  std::snprintf(line, sizeof line, "the host half of %zu unit%s is as it was: compared in %.2f s", units,
-                units == 1 ? "" : "s", seconds);
+  std::snprintf(line, sizeof line, "the host half of %zu unit%s is as it was%s: compared in %.2f s", units,
+                units == 1 ? "" : "s", by_nvcc ? ", for clang and for nvcc" : "", seconds);
   return line;
 }
 
 Result<HostProof> prove_host_half(const HostQuestion& question) {
-  return in_own_process([&] { return compare_host_half(question); });
+  KERNELIFT_ASSIGN(HostProof proof, in_own_process([&] { return compare_host_half(question); }));
+  // A patch that embeds code adds a launcher of our own; functions that may change are another program.
+  const HostRules& rules = question.rules;
+  if (rules.by_nvcc && !rules.allow_changes && !question.patch.embeds())
+    KERNELIFT_TRY(compare_by_nvcc(question, proof));
+  return proof;
 }
 
 Result<HostProof> compare_host_half(const HostQuestion& question) { return Proving(question).run(); }

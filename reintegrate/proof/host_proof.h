@@ -21,6 +21,8 @@ struct HostRules {
   bool allow_changes = false;
   /// Units whose host half cannot be compiled here are patched without the proof.
   bool allow_unproven = false;
+  /// nvcc builds the application: what it gives to the host's compiler is compared, too (nvcc_host.h).
+  bool by_nvcc = false;
 };
 
 struct HostQuestion {
@@ -34,7 +36,9 @@ struct HostProof {
   size_t units = 0;    ///< Number of units that were compared.
   double seconds = 0;  ///< For all of them.
   std::vector<std::string> notes;
-  std::string text() const;  ///< "the host half of 2 units is as it was: compared in 0.84 s".
+  std::vector<std::string> files = {};  ///< Their main files.
+  bool by_nvcc = false;                 ///< As nvcc makes it, too.
+  std::string text() const;             ///< "the host half of 2 units is as it was: compared in 0.84 s".
 };
 
 /// Refused, with what differs, if the patch changes the host program or that cannot be told.

@@ -45,7 +45,7 @@ Status confine_child(pid_t parent, int pipe) {
 
 [[noreturn]] void send(const Result<HostProof>& proof, int pipe) {
   WireWriter message;
-  if (proof.ok()) message.number(1).number(proof->units).real(proof->seconds).texts(proof->notes);
+  if (proof.ok()) message.number(1).number(proof->units).real(proof->seconds).texts(proof->notes).texts(proof->files);
   else message.number(0).number(static_cast<uint64_t>(proof.error().exit)).text(proof.error().message);
   _exit(write_all(pipe, message.take()) ? 0 : 1);
 }
@@ -75,6 +75,7 @@ Result<HostProof> decoded(const std::string& bytes) {
   }
   HostProof proof;
   proof.units = reader.number(), proof.seconds = reader.real(), proof.notes = reader.texts();
+  proof.files = reader.texts();
   return proof;
 }
 

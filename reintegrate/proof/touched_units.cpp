@@ -69,7 +69,7 @@ class AllUnits {
       if (input.language == Language::Object || is_gpu != gpu) continue;
       fs::path file = real(fs::path(folder) / input.file);
       if (!only.empty() && file != real(fs::path(folder) / only)) continue;
-      units.push_back({file.string(), folder, *parsed, input.language, headers, gcc_of(command, *parsed)});
+      units.push_back({file.string(), folder, *parsed, input.language, headers, command, gcc_of(command, *parsed)});
     }
   }
 
@@ -139,6 +139,8 @@ class UnitReader {
 };
 
 }  // namespace
+
+std::vector<HostUnit> known_units(const Mep& mep, const ScanIndex* scan) { return AllUnits(mep, scan).units; }
 
 TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePatch& patch) {
   TouchedUnits touched;

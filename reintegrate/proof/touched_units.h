@@ -21,6 +21,9 @@ struct TouchedUnits {
   std::vector<Unknown> unknown;
 };
 
+/// All compiles that are known.
+std::vector<HostUnit> known_units(const Mep& mep, const ScanIndex* scan);
+
 /// Of the scan's units and the plain sources of its compile database; without a scan of the MEP's own unit. A unit that
 /// the preprocessor cannot read to its end is touched unless it is known that it reads nothing of the patch.
 TouchedUnits touched_units(const Mep& mep, const ScanIndex* scan, const SourcePatch& patch);

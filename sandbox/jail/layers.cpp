@@ -117,7 +117,10 @@ std::vector<JailLayer> jail_layers() {
        "the filter of system calls alone holds it back", kContainer});
   add({"private disk", have(kMemory), false, "mount namespace with a folder in memory of 1 GiB",
        "filling the disk: what compile workers write is limited in all, and gone when they are",
-       "what a compile worker writes is limited file by file (1 GiB each)", kContainer});
+       "what a compile worker writes is limited file by file (1 GiB each), and what nvcc makes of a patch's host half "
+       "is "
+       "not compared",
+       kContainer});
   add({"sealed code", can_seal_code(), false, "mseal", "replacing code that is loaded, a second time",
        "the filter of system calls alone holds it back", "use a kernel of 6.10 or later"});
   add({"parent-death signal", child_manages([] { return bind_to_parent(getppid()); }), false, "prctl",
