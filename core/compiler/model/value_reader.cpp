@@ -258,11 +258,9 @@ Expression ValueReader::as_unsigned(const llvm::SCEV* scev, const llvm::Loop* sc
   const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
   if (auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(scev); unknown && bits == 1)
     return Expression::conditional(condition(unknown->getValue(), scope), number(1), number(0));
+  if (bits < kLeastIndexBits)
+    return Expression::binary(Op::BitAnd, congruent(scev, scope), number((int64_t(1) << bits) - 1));
   Expression value = integer(scev, scope);
-  if (bits < kLeastIndexBits) {
-    if (auto* low = llvm::dyn_cast<llvm::SCEVTruncateExpr>(scev)) value = integer(low->getOperand(), scope);
-    return Expression::binary(Op::BitAnd, std::move(value), number((int64_t(1) << bits) - 1));
-  }
   if (auto low = unsigned_of_low_bits(value, bits)) return *low;
   if (evolution_.isKnownNonNegative(scev) || is_not_negative(value) || is_remainder(scev, scope)) return value;
   if (bits > 32) return unknown_term("an unsigned number of 64 bits that may be negative as a signed one", 0);
@@ -307,8 +305,28 @@ Expression ValueReader::compute_integer(const llvm::SCEV* scev, const llvm::Loop
   const unsigned bits = evolution_.getTypeSizeInBits(scev->getType());
   const bool narrow = bits > 1 && bits < kLeastIndexBits;
   if (narrow && llvm::isa<llvm::SCEVAddExpr, llvm::SCEVMulExpr, llvm::SCEVAddRecExpr, llvm::SCEVTruncateExpr>(scev))
-    return low_bits(unwrapped_integer(scev, scope), bits);
+    return low_bits(congruent(scev, scope), bits);
   return unwrapped_integer(scev, scope);
+}
+
+/// Of a narrow value another one that has the same low bits, as which its parts need not be cut off: a sum wraps around
+/// once, in the end.
+Expression ValueReader::congruent(const llvm::SCEV* scev, const llvm::Loop* scope) {
+  if (evolution_.getTypeSizeInBits(scev->getType()) >= kLeastIndexBits) return integer(scev, scope);
+  auto fold = [&](Op op) {
+    std::optional<Expression> all;
+    for (auto* operand : llvm::cast<llvm::SCEVNAryExpr>(scev)->operands()) {
+      Expression next = congruent(operand, scope);
+      all = all ? Expression::binary(op, std::move(*all), std::move(next)) : std::move(next);
+    }
+    return *all;
+  };
+  switch (scev->getSCEVType()) {
+    case llvm::scTruncate: return congruent(operand_of(scev), scope);
+    case llvm::scAddExpr: return fold(Op::Add);
+    case llvm::scMulExpr: return fold(Op::Multiply);
+    default: return unwrapped_integer(scev, scope);
+  }
 }
 
 Expression ValueReader::unwrapped_integer(const llvm::SCEV* scev, const llvm::Loop* scope) {

@@ -84,6 +84,7 @@ class ValueReader {
   Expression integer(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression compute_integer(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression unwrapped_integer(const llvm::SCEV* scev, const llvm::Loop* scope);
+  Expression congruent(const llvm::SCEV* scev, const llvm::Loop* scope);
   Expression as_unsigned(llvm::Value* value, const llvm::Loop* scope);
   Expression as_unsigned(const llvm::SCEV* scev, const llvm::Loop* scope);
   bool is_remainder(const llvm::SCEV* scev, const llvm::Loop* scope);

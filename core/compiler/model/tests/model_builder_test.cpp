@@ -266,6 +266,15 @@ TEST(KernelModelOfSource, AByteAsAnIndexStaysBelow256) {
   EXPECT_EQ(at_threads(store[0].offset, {{model.terms[0].name, -1}}), (Values{1020, 1020, 1020, 1020}));
 }
 
+TEST(KernelModelOfSource, ANarrowSumWrapsAroundOnceInTheEnd) {
+  auto tiled = model_of(
+      "__global__ void k(int* x) { x[((threadIdx.z * 8 + threadIdx.y) * 8 + threadIdx.x) % 64 + blockIdx.x * 64] = 1; "
+      "}");
+  EXPECT_EQ(tiled.accesses[0].offset.text(), "4 * ((tid.x + 8 * tid.y & 63) + 64 * bid.x)");
+  auto byte = model_of("__global__ void k(int* x) { x[(unsigned char)(3 * threadIdx.x + 250)] = 1; }");
+  EXPECT_EQ(at_threads(byte.accesses[0].offset, {}), (Values{1000, 1012, 0, 12}));
+}
+
 TEST(KernelModelOfSource, AParameterThatIsReadAsUnsignedIsAssumedNotNegative) {
   auto model = model_of("__global__ void k(int* x, unsigned n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }");
   ASSERT_EQ(model.assumed.size(), 1u);
