@@ -1,6 +1,7 @@
 // See constants_judge.h.
 #include "cli/judging/constants_judge.h"
 
+#include "reintegrate/patch/launch/launch_guard.h"
 #include "sandbox/evaluate/evaluate.h"
 #include "tuner/space/other_constants.h"
 
@@ -11,10 +12,14 @@ using Known = OtherSizes::Known;
 
 bool is_settled(const OtherSizes& sizes) { return sizes.known == Known::Proven || sizes.known == Known::UnderPremise; }
 
-/// As much is known with another value as with the application's.
-bool holds(const OtherSizes& other, const OtherSizes& own) {
+/// As much is known with another value as with the application's. A premise that holds at all of its launches is asked
+/// by none of them.
+bool holds(const OtherSizes& other, const Mep& with, const OtherSizes& own, const Mep& as_it_is) {
+  using reintegrate::holds_at_all_launches;
   if (other.known == Known::Proven) return true;
-  return is_settled(own) && other.known == Known::UnderPremise && own.premise && *other.premise == *own.premise;
+  if (!is_settled(own) || other.known != Known::UnderPremise) return false;
+  const bool asked = own.premise && !holds_at_all_launches(*own.premise, as_it_is);
+  return asked ? *other.premise == *own.premise : holds_at_all_launches(*other.premise, with);
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ Result<Bindings> needed_constants(const Mep& mep, const std::filesystem::path& f
   const OtherSizes own = figures.other_sizes.value_or(OtherSizes());
   for (size_t i = 0; i < known.size(); ++i) {
     const std::string& name = others.values[i].name;
-    if (holds(known[i], own)) continue;
+    if (holds(known[i], others.values[i].mep, own, mep)) continue;
     // Where nothing is proven of its text with any value, it was at least run with the launches' own.
     if (is_settled(own) || known[i].known == Known::Refuted || tuner::shapes_launches(mep, name))
       needed.emplace(name, constants.at(name));

@@ -110,6 +110,8 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
   if (!is_empty(useful)) result.premise = as_expression(right, asked, setting.parameters);
   if (!is_empty(useful) && (!result.premise || result.premise->size() > kShortPremiseNodes))
     if (auto simple = remainder_premise(right, asked, setting.parameters)) result.premise = simple;
+  if (!is_empty(useful) && (!result.premise || result.premise->size() > kMostPremiseNodes))
+    if (auto simple = positive_premise(right, asked, setting.parameters)) result.premise = simple;
   if (!result.premise || result.premise->size() > kMostPremiseNodes) {
     result.premise.reset();
     result.kind = refuted ? Answer::Kind::Refuted : Answer::Kind::NotKnown;

@@ -137,6 +137,36 @@ std::optional<Expression> remainder_premise(const isl::set& set, const isl::set&
   return std::nullopt;
 }
 
+std::optional<Expression> positive_premise(const isl::set& set, const isl::set& context, const Parameters& parameters) {
+  constexpr size_t kMost = 4;
+  const isl::set bad = context.subtract(set);
+  std::vector<std::string> names;
+  for (int i = 0, count = isl_set_dim(bad.get(), isl_dim_param); i < count; ++i) {
+    const std::string name = isl_set_get_dim_name(bad.get(), isl_dim_param, i);
+    if (isl_set_involves_dims(bad.get(), isl_dim_param, i, 1) == isl_bool_true && parameters.contains(name))
+      names.push_back(name);
+  }
+  auto is_bad = [&](const std::vector<std::string>& positive) {
+    isl::set left = bad;
+    for (auto& name : positive)
+      left = left.intersect_params(isl::set(set.ctx(), "[" + name + "] -> { : " + name + " > 0 }"));
+    return left.is_null() || !left.is_empty().is_true();
+  };
+  if (names.empty() || names.size() > kMost || is_bad(names)) return std::nullopt;
+  for (size_t i = 0; i < names.size();) {
+    std::vector<std::string> fewer = names;
+    fewer.erase(fewer.begin() + static_cast<long>(i));
+    if (fewer.empty() || is_bad(fewer)) ++i;
+    else names = std::move(fewer);
+  }
+  std::optional<Expression> all;
+  for (auto& name : names) {
+    const Expression one = Expression::binary(Op::Greater, parameters.at(name), Expression::constant(0));
+    all = all ? Expression::binary(Op::And, *all, one) : one;
+  }
+  return all;
+}
+
 std::optional<std::map<std::string, int64_t>> small_member(const isl::set& set) {
   const int count = isl_set_dim(set.get(), isl_dim_param);
   if (count < 0) return std::nullopt;

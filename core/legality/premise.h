@@ -16,6 +16,9 @@ std::optional<Expression> as_expression(const isl::set& set, const isl::set& con
 /// there is one: `n % 4 == 0`, `(n - 1) % 256 >= 192`. For sets that as_expression() writes at length.
 std::optional<Expression> remainder_premise(const isl::set& set, const isl::set& context, const Parameters& parameters);
 
+/// That parameters are above 0, as few as suffice, where that implies membership: `rows > 0 && columns > 0`.
+std::optional<Expression> positive_premise(const isl::set& set, const isl::set& context, const Parameters& parameters);
+
 /// Values of a small member of `set`, under isl's names; nullopt: none was found, or one does not fit.
 std::optional<std::map<std::string, int64_t>> small_member(const isl::set& set);
 

@@ -251,5 +251,22 @@ TEST(LaunchGuard, HasThePremiseOfTheSizesAndTheWidestAlignments) {
   EXPECT_TRUE(guard_of({}, {}, mep).empty());
 }
 
+TEST(LaunchGuard, AsksNothingThatHoldsForTheConstantsOfAllLaunches) {
+  Verdict figures;
+  figures.other_sizes.emplace();
+  figures.other_sizes->premise = "n > 0 && n % 4 == 0"_e, figures.other_sizes->known = OtherSizes::Known::UnderPremise;
+  Mep mep;
+  mep.parameters = {{"n", "int", "", false, "int"}};
+  mep.launches.resize(1), mep.launches[0].argument_text = {"ROWS"};
+  mep.constants["ROWS"] = 512;
+  EXPECT_TRUE(guard_of({}, figures, mep).empty());
+  mep.constants["ROWS"] = 510;
+  EXPECT_FALSE(guard_of({}, figures, mep).empty());
+  mep.constants["ROWS"] = 512, mep.unseen_launches = "its address is taken";
+  EXPECT_FALSE(guard_of({}, figures, mep).empty());
+  mep.unseen_launches.clear(), mep.launches.push_back(mep.launches[0]), mep.launches[1].argument_text = {"rows"};
+  EXPECT_FALSE(guard_of({}, figures, mep).empty());
+}
+
 }  // namespace
 }  // namespace kernelift::reintegrate

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/model/kernel/declared_number.h"
 #include "core/model/launch_values.h"
 
 namespace kernelift::reintegrate {
@@ -74,26 +75,33 @@ std::set<std::string> integer_parameters(const Mep& mep) {
   return names;
 }
 
-/// Of a condition on blocks: every launch that is known has constant ones for which it holds.
-bool holds_everywhere(const Premise& premise, const Mep& mep) {
+}  // namespace
+
+bool holds_at_all_launches(const Expression& condition, const Mep& mep) {
   const auto sites = mep.all_launches();
   const Bindings constants = mep.named_values();
-  return !sites.empty() && std::ranges::all_of(sites, [&](const LaunchSite* site) {
-    Bindings known = constants;
+  return !sites.empty() && mep.unseen_launches.empty() && std::ranges::all_of(sites, [&](const LaunchSite* site) {
+    Bindings known;
     for (int axis = 0; axis < 3; ++axis)
       if (auto threads = constant_block(*site, axis, constants))
         known[std::string("blockDim.") + "xyz"[axis]] = *threads;
-    auto holds = premise.condition.evaluate(known);
+    for (size_t p = 0; p < mep.parameters.size(); ++p) {
+      auto text = Expression::parse(site->repeatable_argument(p));
+      auto value = text.ok() ? text->evaluate(constants) : Result<int64_t>(std::move(text).error());
+      const auto declared = DeclaredNumber::of(mep.parameters[p].scalar);
+      if (value.ok() && *value >= 0 && *value <= INT32_MAX && declared && declared->bits >= 32)
+        known[mep.parameters[p].name] = *value;
+    }
+    auto holds = condition.evaluate(known);
     return holds.ok() && *holds != 0;
   });
 }
 
-}  // namespace
-
 LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const Mep& mep) {
   std::vector<Premise> premises;
   auto& sizes = figures.other_sizes;
-  if (sizes && sizes->premise) premises.push_back(Premise::holds(*sizes->premise));
+  if (sizes && sizes->premise && !holds_at_all_launches(*sizes->premise, mep))
+    premises.push_back(Premise::holds(*sizes->premise));
   std::map<std::string, uint64_t> aligned;
   auto take = [&](const std::vector<Premise>& from) {
     for (auto& premise : from)
@@ -112,7 +120,8 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
   const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)
     for (auto& premise : step.premises)
-      if (premise.kind == Premise::Kind::Holds && premise.askable(numbers) && !holds_everywhere(premise, mep))
+      if (premise.kind == Premise::Kind::Holds && premise.askable(numbers) &&
+          !holds_at_all_launches(premise.condition, mep))
         guard = guard.with(premise);
   return guard;
 }

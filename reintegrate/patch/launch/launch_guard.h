@@ -38,8 +38,12 @@ class LaunchGuard {
 /// Why constants that the candidate changes cannot be changed under the guard.
 std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& changed);
 
+/// Whether every launch that is known gives the kernel constants, and has a block of constants, for which the condition
+/// holds: over the kernel's parameters, and blockDim.x.
+bool holds_at_all_launches(const Expression& condition, const Mep& mep);
+
 /// What is known of a candidate: the premise of its comparison for all sizes, and the alignments that this or one of
-/// its steps takes for granted. Without a proof also what its steps take for granted and a launch can ask, unless it
+/// its steps takes for granted. Without a proof also what its steps take for granted and a launch can ask. Without what
 /// holds wherever `mep` knows the kernel to be launched.
 LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const Mep& mep);
 
