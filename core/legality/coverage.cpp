@@ -284,7 +284,8 @@ std::optional<Findings> uncovered(Setting& setting, const std::vector<Touch>& to
     }
     isl::set parameters = rest.params();
     found.wrong.push_back(
-        {parameters, described(setting, parameters, rest, one, subscripts, words), one.access().line});
+        {parameters, described(setting, parameters, rest, words.placed ? (*words.placed)[i] : one, subscripts, words),
+         one.access().line});
   }
   return found;
 }

@@ -11,7 +11,8 @@ namespace kernelift::legality {
 /// How the sentence about an element that only `touched` has begins and ends.
 struct CoverageWords {
   std::string object, which;
-  bool of_candidate = true;  ///< The accesses in `touched` are.
+  bool of_candidate = true;                    ///< The accesses in `touched` are.
+  const std::vector<Touch>* placed = nullptr;  ///< The same accesses, by their threads, where `touched` is without.
 };
 
 /// nullopt: isl gave up.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/legality/index/merged_digits.h"
+
 namespace kernelift::legality {
 namespace {
 
@@ -100,8 +102,6 @@ Expression as_expression(const Step& step) {
   return all;
 }
 
-}  // namespace
-
 std::vector<Access> as_runs(const std::vector<const Access*>& accesses) {
   constexpr int64_t kLargestStep = int64_t(1) << 32;
   struct Group {
@@ -152,6 +152,22 @@ std::vector<Access> as_runs(const std::vector<const Access*>& accesses) {
     }
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<Access> joined_accesses(const std::vector<const Access*>& accesses, const Dim3& block) {
+  constexpr size_t kFew = 8;
+  std::vector<Access> all;
+  if (accesses.size() >= kFew) all = as_runs(accesses);
+  bool joined = !all.empty() && 2 * all.size() <= accesses.size();
+  if (!joined) {
+    all.clear();
+    for (auto* access : accesses) all.push_back(*access);
+  }
+  for (auto& one : all)
+    if (auto merged = with_merged_digits(one, block)) one = std::move(*merged), joined = true;
+  return joined ? all : std::vector<Access>();
 }
 
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses) {

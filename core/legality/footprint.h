@@ -29,10 +29,12 @@ struct TouchTerm {
 
 Shape common_shape(const std::vector<const KernelModel::Access*>& accesses);
 
-/// Accesses to one object that together touch what the given ones do, each under the same condition: those whose
-/// elements are a constant step apart, as an unrolled loop's are, are one with a counter. Sets of elements are compared
-/// much faster so. Their times are none.
-std::vector<KernelModel::Access> as_runs(const std::vector<const KernelModel::Access*>& accesses);
+/// Accesses to one object that together touch what the given ones do, each under the same condition. Those whose
+/// elements are a constant step apart, as an unrolled loop's are, are one with a counter, where that makes them much
+/// fewer; positions that are digits of one number are that number (index/merged_digits.h). Sets of elements are
+/// compared much faster so. Their times are none. Empty: nothing is joined.
+std::vector<KernelModel::Access> joined_accesses(const std::vector<const KernelModel::Access*>& accesses,
+                                                 const Dim3& block);
 
 class Touch {
  public:

@@ -39,7 +39,8 @@ struct CommonObject {
 /// What accesses to one object touch.
 struct Touches {
   std::vector<Touch> each;
-  std::vector<Touch> runs;  ///< The same of as_runs(), where that is much less; else empty.
+  std::vector<Touch> runs;  ///< The same of joined_accesses(); may be empty.
+  bool one_by_one() const { return runs.empty() || runs.size() == each.size(); }  ///< No access stands for several.
   const std::vector<Touch>& shortest() const { return runs.empty() ? each : runs; }
 };
 
@@ -153,12 +154,10 @@ class Comparison {
     return all;
   }
 
-  /// The touches of accesses as runs; empty: too few accesses are joined to be worth it, or isl gave up.
+  /// The touches of joined accesses; empty: nothing is joined, or isl gave up.
   std::vector<Touch> touches_of_runs(const Side& side, const std::vector<const Access*>& accesses, const Shape& shape) {
-    constexpr size_t kFew = 8;
-    if (accesses.size() < kFew) return {};
-    auto& runs = runs_.emplace_back(as_runs(accesses));
-    if (2 * runs.size() > accesses.size()) return {};
+    auto& runs = runs_.emplace_back(joined_accesses(accesses, side.launch.block));
+    if (runs.empty()) return {};
     std::vector<const Access*> all;
     for (auto& run : runs) all.push_back(&run);
     auto touched = touches(side, all, shape, Scope::Grid);
@@ -227,8 +226,15 @@ class Comparison {
   /// Runs are enough for a proof; what an access does that it should not is said of the access.
   std::optional<Findings> not_covered(const Touches& touched, const Touches& allowed, size_t subscripts,
                                       const CoverageWords& words) {
+    const bool any = !touched.runs.empty() || !allowed.runs.empty();
+    if (any && touched.one_by_one() && allowed.one_by_one()) {
+      CoverageWords placed = words;
+      placed.placed = &touched.each;
+      auto found = uncovered(setting_, touched.shortest(), allowed.shortest(), subscripts, placed);
+      if (!found || found->not_known.empty()) return found;
+    }
     if (covered_by_shifts(setting_, touched.each, allowed.each, subscripts)) return Findings();
-    if (!touched.runs.empty() || !allowed.runs.empty()) {
+    if (any) {
       auto found = uncovered(setting_, touched.shortest(), allowed.shortest(), subscripts, words);
       if (!found || (found->wrong.empty() && found->not_known.empty())) return found;
     }

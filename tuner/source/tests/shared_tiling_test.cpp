@@ -361,8 +361,8 @@ TEST(SharedTiling, ReadsColumnsTogetherOfWiderTiles) {
       after("shared_tiling", kSum,
             {{"rows", 128}, {"columns", 128}, {"thread_rows", 8}, {"thread_columns", 8}, {"slices", 1}, {"ahead", 0}},
             0, plane());
-  EXPECT_THAT(text, HasSubstr("b_tile[k - k_begin][thread_column + v / 4 * 64 + v % 4];"));
-  EXPECT_THAT(text, HasSubstr("j = block_column + thread_column + v / 4 * 64 + v % 4;"));
+  EXPECT_THAT(text, HasSubstr("b_tile[k - k_begin][thread_column + part * 64 + v];"));
+  EXPECT_THAT(text, HasSubstr("j = block_column + thread_column + part * 64 + v;"));
 }
 
 TEST(SharedTiling, GivesAThreadMoreRowsThanColumns) {

@@ -46,6 +46,7 @@ TileText::TileText(const KernelSource& source, const TiledLoop& loop, const Tile
   const std::string step = loop.counter->getNameAsString();
   names_ = {fresh("u"),
             fresh("v"),
+            fresh("part"),
             fresh("piece"),
             fresh("thread"),
             fresh("thread_step"),
@@ -96,21 +97,22 @@ int64_t TileText::shared_bytes() const {
 }
 
 std::string TileText::subscripts(TileAxes axes) const {
-  return (axes & kTileRow ? "[" + names_.u + "]" : "") + (axes & kTileColumn ? "[" + names_.v + "]" : "");
+  const std::string part = in_parts() ? "[" + names_.part + "]" : "";
+  return (axes & kTileRow ? "[" + names_.u + "]" : "") + (axes & kTileColumn ? part + "[" + names_.v + "]" : "");
 }
 
-/// The columns of a thread: as many neighbours as it reads at once, and more of them past those of the other threads.
-std::string TileText::thread_column(const std::string& index) const {
-  if (shape_.thread_columns <= width_) return names_.thread_column + " + " + index;
-  return names_.thread_column + " + " + index + " / " + digits(width_) + " * " + digits(width_ * shape_.threads_x()) +
-         " + " + index + " % " + digits(width_);
+/// A column of a thread, which has as many neighbours as it reads at once, and more of them past those of the other
+/// threads.
+std::string TileText::thread_column() const {
+  const std::string part = in_parts() ? names_.part + " * " + digits(width_ * shape_.threads_x()) + " + " : "";
+  return names_.thread_column + " + " + part + names_.v;
 }
 
 /// Declares the indices of an output of the thread.
 std::string TileText::indices(const std::string& indent, TileAxes axes) const {
   const TileIndex &row = loop_.row, &column = loop_.column;
   const std::string of_row = row.name + " = " + names_.block_row + " + " + names_.thread_row + " + " + names_.u,
-                    of_column = column.name + " = " + names_.block_column + " + " + thread_column(names_.v);
+                    of_column = column.name + " = " + names_.block_column + " + " + thread_column();
   std::string out;
   if (axes == (kTileRow | kTileColumn) && row.type == column.type) {
     add(out, indent, "const " + row.type + " " + of_row + ", " + of_column + ";");
@@ -122,7 +124,10 @@ std::string TileText::indices(const std::string& indent, TileAxes axes) const {
 }
 
 void TileText::add_loops(std::string& out, std::string& indent, bool block) const {
-  for (auto& [name, count] : {std::pair(names_.u, shape_.thread_rows), {names_.v, shape_.thread_columns}}) {
+  std::vector<std::pair<std::string, int64_t>> loops{{names_.u, shape_.thread_rows}};
+  if (in_parts()) loops.emplace_back(names_.part, shape_.thread_columns / width_);
+  loops.emplace_back(names_.v, in_parts() ? width_ : shape_.thread_columns);
+  for (auto& [name, count] : loops) {
     add(out, indent, "#pragma unroll");
     add(out, indent,
         "for (int " + name + " = 0; " + name + " < " + digits(count) + "; ++" + name + ")" +
@@ -151,8 +156,7 @@ std::optional<std::string> TileText::rewritten(const clang::Stmt* statement, Reg
       for (size_t i = 0; i < loop_.operands.size(); ++i)
         if (auto& operand = loop_.operands[i]; used(operand))
           return replace(part, tiles_[i] + "[" + step + "][" +
-                                   (operand.of_rows ? names_.thread_row + " + " + names_.u : thread_column(names_.v)) +
-                                   "]");
+                                   (operand.of_rows ? names_.thread_row + " + " + names_.u : thread_column()) + "]");
       for (auto& kept : loop_.kept)
         if (used(kept)) return replace(part, kept.name + subscripts(kept.axes));
     }
@@ -221,7 +225,9 @@ bool TileText::add_declarations(std::string& out, const std::string& indent) con
   std::set<std::string> arrays;
   for (auto& operand : loop_.operands) arrays.insert(operand.array);
   const std::string rows = digits(shape_.thread_rows), columns = digits(shape_.thread_columns),
-                    of_rows = "[" + rows + "]", of_columns = "[" + columns + "]";
+                    of_rows = "[" + rows + "]",
+                    of_columns = in_parts() ? "[" + digits(shape_.thread_columns / width_) + "][" + digits(width_) + "]"
+                                            : "[" + columns + "]";
   add(out, indent,
       "// Each block computes " + digits(shape_.rows) + " x " + digits(shape_.columns) + " outputs, each thread " +
           rows + " x " + columns + " of them, from tiles of " + listed({arrays.begin(), arrays.end()}) +

@@ -37,15 +37,16 @@ class TileText {
   /// Where a part of the text is executed.
   enum class Region { Outputs, Loop };
   struct Names {
-    std::string u, v, piece, thread, thread_step, block_row, block_column, thread_row, thread_column, start, first, end,
-        slice, load;
+    std::string u, v, part, piece, thread, thread_step, block_row, block_column, thread_row, thread_column, start,
+        first, end, slice, load;
   };
 
   int64_t padding(const TileOperand& operand) const;
   int64_t pieces(const TileOperand& operand) const;
   bool by_number(const TileOperand& operand) const;
   std::string subscripts(TileAxes axes) const;
-  std::string thread_column(const std::string& number) const;
+  std::string thread_column() const;
+  bool in_parts() const { return shape_.thread_columns > width_; }
   std::string indices(const std::string& indent, TileAxes axes) const;
   void add(std::string& out, const std::string& indent, std::string line) const { out += indent + line + "\n"; }
   void add_loops(std::string& out, std::string& indent, bool block) const;
