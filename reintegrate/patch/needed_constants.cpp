@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/words.h"
 #include "core/compiler/written/source_tokens.h"
-#include "core/model/kernel_key.h"
 #include "reintegrate/patch/kernel_beside.h"
 
 namespace kernelift::reintegrate {
@@ -22,25 +20,22 @@ size_t behind_bracket(const std::vector<SourceToken>& tokens, size_t open) {
   return tokens.size();
 }
 
-struct KernelPlace {
-  size_t definition = 0, body = 0;  ///< Offsets of the kernel's name and behind the brace that opens its body.
-};
-
-std::optional<KernelPlace> place_of_kernel(const std::string& text, const std::string& name) {
+/// The offset behind the brace that opens the kernel's body.
+std::optional<size_t> begin_of_body(const std::string& text, const std::string& name) {
   const auto tokens = source_tokens(text);
   for (size_t at = 0; at + 1 < tokens.size(); ++at) {
     if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
     const size_t behind = behind_bracket(tokens, at + 1);
-    if (behind < tokens.size() && tokens[behind].is("{")) return KernelPlace{tokens[at].offset, tokens[behind].end};
+    if (behind < tokens.size() && tokens[behind].is("{")) return tokens[behind].end;
   }
   return std::nullopt;
 }
 
 /// Whether the kernel's text can name the constant.
-Result<bool> is_visible(const std::string& constant, const std::string& text, const KernelPlace& kernel,
-                        const PatchQuestion& question, const KernelFamily& family, PatchDraft& draft) {
-  for (size_t at : whole_words(text, unqualified_name(constant)))
-    if (at < kernel.definition) return true;
+Result<bool> is_visible(const std::string& constant, const PatchQuestion& question, const KernelFamily& family,
+                        PatchDraft& draft) {
+  const auto own = std::ranges::find(question.mep.knobs, constant, &Knob::name);
+  if (own != question.mep.knobs.end() && own->in_kernel) return true;
   if (!question.scan || !family.kernel()) return false;
   const SourceRange& definition = family.kernel()->definition;
   for (auto& knob : question.scan->knobs) {
@@ -62,7 +57,7 @@ Result<std::string> with_needed_constants(std::string text, const PatchQuestion&
                                           PatchDraft& draft) {
   if (question.constants.empty()) return text;
   const std::string name = own_name(question.mep.kernel_name);
-  const auto kernel = place_of_kernel(text, name);
+  const auto body = begin_of_body(text, name);
   // Its kernel serves others, too.
   const bool of_lambda =
       std::ranges::any_of(question.mep.functions, [&](auto& one) { return family.is_own_lambda(one); });
@@ -70,12 +65,12 @@ Result<std::string> with_needed_constants(std::string text, const PatchQuestion&
   for (auto& [constant, value] : question.constants) {
     const std::string number = std::to_string(value);
     bool visible = false;
-    if (kernel && !of_lambda) {
-      KERNELIFT_ASSIGN(visible, is_visible(constant, text, *kernel, question, family, draft));
+    if (body && !of_lambda) {
+      KERNELIFT_ASSIGN(visible, is_visible(constant, question, family, draft));
     }
     if (visible) {
-      const size_t line = text.find_first_not_of(" \t\r\n", kernel->body);
-      const size_t end = text.find('\n', kernel->body);
+      const size_t line = text.find_first_not_of(" \t\r\n", *body);
+      const size_t end = text.find('\n', *body);
       const bool alone = end != text.npos && line != text.npos && line > end;
       // As deep as what is behind it.
       const size_t begin = alone ? text.rfind('\n', line) + 1 : 0;
@@ -91,7 +86,7 @@ Result<std::string> with_needed_constants(std::string text, const PatchQuestion&
   if (!hidden.empty())
     draft.notes.push_back("It was judged for " + hidden + ", and nothing asks that: its kernel cannot name " +
                           (hidden.find(',') == hidden.npos ? "that." : "them."));
-  if (kernel) text.insert(kernel->body, stated);
+  if (body) text.insert(*body, stated);
   return text;
 }
 

@@ -45,6 +45,26 @@ std::optional<OwnBound> own_bound(const Expression& conjunct, const std::vector<
   return std::nullopt;
 }
 
+/// What a sum is divided by, or by which its remainder is taken: a constant, and of BitAnd one more than its mask.
+std::optional<int64_t> divisor_of(const Expression& node) {
+  const Op op = node.op();
+  if (op != Op::Divide && op != Op::Remainder && op != Op::BitAnd) return std::nullopt;
+  auto by = node.operands()[1].as_constant();
+  if (by && op == Op::BitAnd) by = *by + 1;
+  if (!by || *by <= 1 || (op == Op::BitAnd && (*by & (*by - 1)) != 0)) return std::nullopt;
+  return by;
+}
+
+/// The sum; of BitAnd with what its mask leaves of each multiplier: -16 * tid.y & 31 is 16 * tid.y & 31.
+std::optional<Polynomial> dividend_of(const Expression& node, int64_t by) {
+  auto sum = Polynomial::of(node.operands()[0]);
+  if (!sum || node.op() != Op::BitAnd) return sum;
+  Polynomial low;
+  for (auto& [factors, coefficient] : sum->products())
+    if (const int64_t left = ((coefficient % by) + by) % by; left != 0 && !low.add(factors, left)) return std::nullopt;
+  return low;
+}
+
 /// Sums of positions, as what they are divided by leaves them.
 class Reducer {
  public:
@@ -53,18 +73,14 @@ class Reducer {
   Expression reduced(const Expression& expression) const {
     if (expression.operands().empty()) return expression;
     return expression.rewritten([&](const Expression& node) -> std::optional<Expression> {
-      const Op op = node.op();
-      if (op != Op::Divide && op != Op::Remainder && op != Op::BitAnd) return std::nullopt;
-      auto by = node.operands()[1].as_constant();
-      if (by && op == Op::BitAnd) by = *by + 1;
-      if (!by || *by <= 1 || (op == Op::BitAnd && (*by & (*by - 1)) != 0)) return std::nullopt;
-      return divided(reduced(node.operands()[0]), *by, op == Op::Divide);
+      const auto by = divisor_of(node);
+      return by ? divided(node, *by) : std::nullopt;
     });
   }
 
  private:
-  std::optional<Expression> divided(const Expression& dividend, int64_t by, bool quotient) const {
-    auto sum = Polynomial::of(dividend);
+  std::optional<Expression> divided(const Expression& node, int64_t by) const {
+    auto sum = dividend_of(node, by);
     if (!sum) return std::nullopt;
     Expression whole = Expression::constant(0), rest = whole;
     int64_t most = 0;
@@ -86,7 +102,7 @@ class Reducer {
       if (!count || __builtin_mul_overflow(coefficient, *count - 1, &largest) || (most += largest) >= by)
         return std::nullopt;
     }
-    return (quotient ? whole : rest).simplified({});
+    return (node.op() == Op::Divide ? whole : rest).simplified({});
   }
 
   const Counts& counts_;
@@ -118,6 +134,7 @@ class DigitMerger {
   }
 
   std::optional<KernelModel::Access> merged() {
+    split();
     reduce();
     if (!read()) return changed_ ? std::optional(made()) : std::nullopt;
     drop_implied();
@@ -135,6 +152,48 @@ class DigitMerger {
   }
 
  private:
+  /// Where what divides a sum falls within a digit, that is two: (16 * tid.y + tid.x) / 32 with 4 threads along y.
+  void split() {
+    constexpr int kMost = 6;
+    for (int times = 0; times < kMost; ++times) {
+      std::optional<std::pair<std::string, int64_t>> found;
+      auto look = [&](const Expression& node) {
+        const auto by = divisor_of(node);
+        const auto sum = by ? dividend_of(node, *by) : std::nullopt;
+        for (auto& [factors, scale] : sum ? sum->products() : std::map<Factors, int64_t>()) {
+          const auto known = factors.size() == 1 ? counts_.find(factors[0]) : counts_.end();
+          if (known == counts_.end() || !known->second || scale <= 0 || *by % scale != 0) continue;
+          const int64_t low = *by / scale, count = *known->second;
+          if (low > 1 && low < count && count % low == 0) found = {factors[0], low};
+        }
+        return found.has_value();
+      };
+      (void)access_.offset.find(look);
+      for (auto& conjunct : conjuncts_) (void)conjunct.find(look);
+      if (!found) return;
+      const auto& [variable, low] = *found;
+      const std::string first = "loop.l" + std::to_string(++numbers_), second = "loop.h" + std::to_string(numbers_);
+      const std::map<std::string, Expression> by{
+          {variable, Expression::variable(first) + Expression::constant(low) * Expression::variable(second)}};
+      auto add_bounds = [&](const std::string& name, int64_t count) {
+        const Expression digit = Expression::variable(name);
+        conjuncts_.push_back(Expression::binary(Op::GreaterEqual, digit, Expression::constant(0)));
+        conjuncts_.push_back(Expression::binary(Op::Less, digit, Expression::constant(count)));
+        counts_[name] = count, access_.counters.push_back(name);
+      };
+      const int64_t count = *counts_.at(variable);
+      std::erase_if(conjuncts_, [&](auto& conjunct) {
+        const auto bound = own_bound(conjunct, access_.counters);
+        return bound && bound->variable == variable;
+      });
+      access_.offset = access_.offset.substitute(by);
+      for (auto& conjunct : conjuncts_) conjunct = conjunct.substitute(by);
+      std::erase(access_.counters, variable), counts_.erase(variable);
+      add_bounds(first, low), add_bounds(second, count / low);
+      changed_ = true;
+    }
+  }
+
   void reduce() {
     const Reducer reducer(counts_);
     auto in_place = [&](Expression& expression) {
@@ -236,6 +295,7 @@ class DigitMerger {
   KernelModel::Access made() {
     std::optional<Expression> domain;
     auto add = [&](Expression conjunct) {
+      if (auto constant = conjunct.as_constant(); constant && *constant != 0) return;
       domain = domain ? Expression::binary(Op::And, *domain, conjunct) : std::move(conjunct);
     };
     for (size_t i = 0; i < conjuncts_.size(); ++i)
