@@ -2,9 +2,10 @@
 // measurements and shrinks when it is measured again, so a screened candidate is confirmed only if no confirmed one can
 // be patched in or if it is clearly better. Example: #7 1.31x (confirmed) and #9 1.36x (screened): #7 is tried; with #9
 // at 1.60x, #9 is confirmed and, if that holds, tried first. A candidate whose PTX gives 1.75x and whose source, as
-// nvcc builds it, gives 1.70x is tried as source; its PTX goes first where it is more than 5 % faster. A candidate that
-// changes a knob which other kernels use is ranked by what is left after their loss: if another kernel of the same
-// share becomes 0.75x as fast, a gain of 1.50x is worth 1.00x, and the candidate is not tried.
+// nvcc builds it, gives 1.70x is tried as source; its PTX goes first where it is more than 5 % faster. Between two of
+// nearly one gain the shorter goes first, and one that keeps precision and leaves other kernels' flags alone. A
+// candidate that changes a knob which other kernels use is ranked by what is left after their loss: if another kernel
+// of the same share becomes 0.75x as fast, a gain of 1.50x is worth 1.00x, and the candidate is not tried.
 #include "reintegrate/apply_best.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 #include "reintegrate/evidence.h"
 #include "reintegrate/interruption.h"
 #include "reintegrate/patch/source_patch.h"
-#include "reintegrate/shape_choice.h"
+#include "reintegrate/patch_variant.h"
 #include "reintegrate/tree/git_trees.h"
 #include "reintegrate/tree/patch_journal.h"
 
@@ -27,32 +28,11 @@ constexpr int kMostConfirmations = 8;       ///< Limit while no confirmed candid
 constexpr int kMostChallenges = 2;          ///< The same limit once a confirmed candidate can be patched in.
 constexpr int kMostTrials = 3;              ///< Patches built, checked and timed in the application: minutes each.
 constexpr int kSameReason = 3;              ///< Lines printed with the same reason before the rest is only counted.
-constexpr double kSourceIsWorth = 1.05;     ///< PTX must be this much faster than a readable patch of the source.
 constexpr size_t kJudgedAtOnce = 6;  ///< Knob values tried at once on the kernels that share them: up to 1 s each.
 constexpr int kMostJudgements = 3;   ///< Such rounds; each also extracts and measures those kernels: seconds.
 
 constexpr const char* kOnlyAgainstClang =
     "it was timed against clang's build of the original, and its gain over the application's own code is not known";
-
-/// One patch that a candidate can become: its source, or its PTX embedded.
-struct PatchVariant {
-  tuner::RunTrial trial;
-  bool embedded = false;
-  double share = 0;                       ///< The kernel's share of the application's run time; 0: unknown.
-  std::vector<OtherKernel> others = {};   ///< Effect on kernels that share a knob; empty: none, or not judged.
-  std::optional<ShapeChoice> shape = {};  ///< The launches that run it; absent: all.
-  const Verdict& figures() const { return shape ? shape->figures : trial.figures(); }
-  double speedup() const { return embedded ? embedded_gain(trial).speedup : figures().speedup(); }
-  double low() const { return embedded ? embedded_gain(trial).low : figures().speedup_low(); }
-  Candidate candidate() const {
-    Candidate made = trial.candidate;
-    if (shape) made.steps.push_back(Step::described("only where " + shape->where.text()));
-    return made;
-  }
-  std::optional<Expression> where() const { return shape ? std::optional(shape->where) : std::nullopt; }
-  double worth() const { return with_others(low()) / (embedded ? kSourceIsWorth : 1); }
-  double with_others(double gain) const { return others.empty() ? gain : equivalent_gain(gain, share, others); }
-};
 
 /// Whether the files may be written and, in a git repository, committed.
 Status tree_takes(const SourcePatch& patch) {
@@ -61,13 +41,6 @@ Status tree_takes(const SourcePatch& patch) {
   for (auto& change : patch.changes) (change.created ? created : changed).push_back(change.path);
   KERNELIFT_ASSIGN([[maybe_unused]] GitTrees trees, GitTrees::inspect(changed, created));
   return done();
-}
-
-std::string label(const PatchVariant& variant) {
-  char gain[32];
-  std::snprintf(gain, sizeof gain, "%.2fx", variant.speedup());
-  return "#" + std::to_string(variant.trial.id) + " (" + variant.trial.candidate.tier + ": " +
-         variant.candidate().note() + ", " + gain + (variant.embedded ? " as embedded PTX)" : ")");
 }
 
 class CandidateTrials {
@@ -126,7 +99,7 @@ class CandidateTrials {
       KERNELIFT_ASSIGN(bool fits, plan(*best));  // One for a GPU that is not confirmed has not been planned yet.
       if (!fits) continue;
       PatchPreview preview;
-      preview.candidate = best->trial.id, preview.label = label(*best);
+      preview.candidate = best->trial.id, preview.label = best->label();
       preview.confirmed = best->trial.confirmed.has_value(), preview.embedded = best->embedded;
       preview.predicted = predicted(*best);
       for (auto& change : patch_.changes) preview.files.push_back(change.name);
@@ -207,12 +180,12 @@ class CandidateTrials {
       if (!fits) continue;
       KERNELIFT_ASSIGN(bool is_news, judge_others(variant));
       if (auto why = loss(variant)) {
-        pass_over({variant.trial.id, label(variant), *why});
+        pass_over({variant.trial.id, variant.label(), *why});
         continue;
       }
       if (is_news) {  // The effect on other kernels lowers its rank: another variant may be better now.
         if (std::string with_it = text_of(variant.others); !with_it.empty())
-          say(label(variant) + ": " + text_of(shared_by(variant)) + "; with the new values they become " + with_it);
+          say(variant.label() + ": " + text_of(shared_by(variant)) + "; with the new values they become " + with_it);
         variants_.push_back(std::move(variant));
         continue;
       }
@@ -259,7 +232,7 @@ class CandidateTrials {
     std::string found;
     for (auto& other : variant.others)
       if (other.wrong && found.empty()) found = "with the new values " + other.name + " fails: " + other.why;
-    if (found.empty() && !variant.others.empty() && variant.worth() <= kSmallestGain) {
+    if (found.empty() && !variant.others.empty() && variant.with_others(variant.low()) <= kSmallestGain) {
       auto alone = Prediction{variant.speedup(), variant.share}.whole(), together = predicted(variant).whole();
       char whole[160];
       std::snprintf(whole, sizeof whole,
@@ -269,7 +242,7 @@ class CandidateTrials {
     }
     if (found.empty()) return std::nullopt;
     found = text_of(shared_by(variant)) + "; " + found;
-    if (first_loss_.empty()) first_loss_ = label(variant) + ": " + found;
+    if (first_loss_.empty()) first_loss_ = variant.label() + ": " + found;
     return found;
   }
 
@@ -296,8 +269,8 @@ class CandidateTrials {
   Result<bool> plan(const PatchVariant& variant) {
     ApplyRequest& r = offer_.request;
     auto pass = [&](const Error& error) {
-      if (refusals_++ == 0) first_refusal_ = label(variant) + ": " + error.message;
-      pass_over({variant.trial.id, label(variant), error.message});
+      if (refusals_++ == 0) first_refusal_ = variant.label() + ": " + error.message;
+      pass_over({variant.trial.id, variant.label(), error.message});
       return false;
     };
     r.embedded.reset();
@@ -313,7 +286,7 @@ class CandidateTrials {
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
-      pass_over({variant.trial.id, label(variant), "its patch is the one that was just tried"});
+      pass_over({variant.trial.id, variant.label(), "its patch is the one that was just tried"});
       return false;
     }
     if (proven_.contains(planned->identity())) {
@@ -355,7 +328,7 @@ class CandidateTrials {
 
   /// Confirms a screened candidate and puts its variants back into the queue with the new figures, or drops it.
   void confirm(PatchVariant& variant) {
-    std::string screened = label(variant);
+    std::string screened = variant.label();
     say("confirming " + screened + " in a fresh process");
     // One confirmation gives the figures of both variants of a candidate.
     std::erase_if(variants_, [&](auto& other) { return other.trial.id == variant.trial.id; });
@@ -375,7 +348,7 @@ class CandidateTrials {
   bool inspect(PatchVariant& variant) {
     std::optional<Verdict>& confirmed = variant.trial.confirmed;
     if (!offer_.inspect || !confirmed || confirmed->sanitized) return true;
-    const std::string name = label(variant);
+    const std::string name = variant.label();
     say("running " + name + " under compute-sanitizer");
     auto verdict = offer_.inspect(variant.trial, variant.embedded ? BuiltBy::Clang : BuiltBy::Application);
     if (!verdict.ok()) {
@@ -406,9 +379,9 @@ class CandidateTrials {
     KERNELIFT_ASSIGN(bool still_fits, plan(variant));  // A challenger may have been planned since.
     if (!still_fits) return false;
     if (report_) pass_over(last_trial_);
-    say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + label(variant));
+    say(std::string(trials_ > 0 ? "trying the next, " : "trying ") + variant.label());
     tried_.insert(patch_.diff()), ++trials_;
-    last_trial_ = {variant.trial.id, label(variant), ""};
+    last_trial_ = {variant.trial.id, variant.label(), ""};
     ApplyRequest request = offer_.request;
     request.proven_patch = patch_.identity();
     const std::vector<std::string>& notes = proven_.at(*request.proven_patch);
@@ -517,7 +490,7 @@ class CandidateTrials {
       const Candidate& candidate = o.compiler_gain->candidate;
       std::string recipe = candidate.recipe.text();
       if (candidate.tier == "compiler") recipe.clear();  // The note already is the recipe.
-      std::string gain = "in how the kernel is compiled, " + label(PatchVariant{*o.compiler_gain}) +
+      std::string gain = "in how the kernel is compiled, " + PatchVariant{*o.compiler_gain}.label() +
                          (recipe.empty() ? "" : " with ") + recipe + ", which no change of the source can express";
       if (!o.compiler_gain->confirmed)
         return answer_is_no(

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "reintegrate/interruption.h"
+#include "reintegrate/patch_variant.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift::reintegrate {
@@ -96,6 +97,21 @@ class ApplyBest : public Application {
   bool interrupted = false;                ///< Whether judge_others is interrupted.
   std::string said;
 };
+
+TEST(PatchVariantTest, IsWorthLessTheMoreItAsksOfAMaintainer) {
+  PatchVariant plain;
+  plain.trial.confirmed = timed(1.5);
+  plain.trial.candidate.steps = {Step::described("unroll")};
+  PatchVariant longer = plain, careless = plain, as_ptx = plain;
+  longer.trial.candidate.steps.push_back(Step::described("unroll once more"));
+  careless.trial.candidate.steps[0].effects = {"lowers the precision of expf"};
+  as_ptx.embedded = true, as_ptx.trial.confirmed->embedded = RaceFigures{1.5, 1.49};
+  EXPECT_LT(longer.worth(), plain.worth());
+  EXPECT_LT(careless.worth(), longer.worth());
+  EXPECT_LT(as_ptx.worth(), careless.worth());
+  longer.trial.confirmed = timed(1.52);
+  EXPECT_GT(longer.worth(), plain.worth()) << "a real gain counts for more than a step";
+}
 
 TEST_F(ApplyBest, TriesTheNextCandidateWhenTheBestCannotBePatchedIn) {
   unpatchable(3);
