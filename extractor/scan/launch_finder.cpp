@@ -418,7 +418,7 @@ class LaunchVisitor : public DynamicRecursiveASTVisitor {
     for (auto& name : size->variables()) {
       if (!launcher.is_own(name)) continue;
       for (auto* parameter : launcher.function->parameters())
-        if (auto* given = argument(call, parameter->getFunctionScopeIndex()); parameter->getName() == name && given)
+        if (auto* given = parameter->getName() == name ? launcher.value_of(call, parameter) : nullptr)
           if (auto value = geometry_->integer(given); value.axes[0] && value.where.empty())
             known.emplace(name, *value.axes[0]);
       if (!known.contains(name)) return std::nullopt;

@@ -107,10 +107,20 @@ std::optional<Launcher> as_launcher(const FunctionDecl* function) {
 
 const Expr* Launcher::given(const CallExpr* call, const Expr* of_launch) const {
   const ParmVarDecl* parameter = of_launch ? parameter_in(of_launch) : nullptr;
-  if (!parameter || parameter->getDeclContext() != function) return nullptr;
+  return parameter && parameter->getDeclContext() == function ? value_of(call, parameter) : nullptr;
+}
+
+const Expr* Launcher::value_of(const CallExpr* call, const ParmVarDecl* parameter) const {
   const unsigned index = parameter->getFunctionScopeIndex();
-  return index < call->getNumArgs() && !llvm::isa<CXXDefaultArgExpr>(call->getArg(index)) ? call->getArg(index)
-                                                                                          : nullptr;
+  const Expr* given = index < call->getNumArgs() ? call->getArg(index) : nullptr;
+  if (!given || llvm::isa<CXXDefaultArgExpr>(given)) return nullptr;
+  const QualType to = parameter->getType().getNonReferenceType(), from = given->IgnoreParenImpCasts()->getType();
+  const bool numbers = to->isArithmeticType() && !from.isNull() && from->isArithmeticType();
+  auto& context = function->getASTContext();
+  if (!numbers || context.hasSameUnqualifiedType(to, from)) return given;
+  const bool widens =
+      to->isIntegerType() && from->isIntegerType() && context.getTypeSize(to) >= context.getTypeSize(from);
+  return widens ? given : nullptr;
 }
 
 bool Launcher::is_own(llvm::StringRef name) const {

@@ -29,6 +29,8 @@ struct Launcher {
 
   /// What a call gives in place of an expression of the launch, if that is a parameter; else nullptr.
   const clang::Expr* given(const clang::CallExpr* call, const clang::Expr* of_launch) const;
+  /// What a call gives for a parameter; nullptr: nothing, or a number of which the parameter may hold another one.
+  const clang::Expr* value_of(const clang::CallExpr* call, const clang::ParmVarDecl* parameter) const;
   /// Whether a variable of its own, or one that may change, has the name.
   bool is_own(llvm::StringRef name) const;
   /// The kernel's arguments as a call gives them; nullptr where the launcher computes one.
