@@ -269,8 +269,12 @@ class DigitMerger {
       bool bounded = true;
       for (; end < digits.size() && bounded && digits[end].scale == expected; ++end) {
         const auto values = counts_.at(digits[end].variable);
-        bounded = values && !__builtin_mul_overflow(expected, *values, &expected) &&
-                  !__builtin_mul_overflow(count, *values, &count);
+        bounded = values.has_value();
+        int64_t next = 0, more = 0;
+        if (bounded &&
+            (__builtin_mul_overflow(expected, *values, &next) || __builtin_mul_overflow(count, *values, &more)))
+          break;
+        if (bounded) expected = next, count = more;
       }
       if (end > begin + 1) join(digits, begin, end, bounded ? std::optional(count) : std::nullopt);
       begin = std::max(end, begin + 1);
@@ -324,6 +328,11 @@ class DigitMerger {
 }  // namespace
 
 std::optional<KernelModel::Access> with_merged_digits(const KernelModel::Access& access, const Dim3& block) {
+  // The arguments of a term are positions, too, and would no longer be those of the access.
+  auto is_term = [](const std::string& name) { return name.starts_with("term."); };
+  if (std::ranges::any_of(access.offset.variables(), is_term) ||
+      std::ranges::any_of(access.domain.variables(), is_term))
+    return std::nullopt;
   return DigitMerger(access, block).merged();
 }
 

@@ -41,6 +41,8 @@ TEST(MergedDigits, WhatIsUsedOtherwiseStays) {
   EXPECT_EQ(merged("8 * tid.y + tid.x", "tid.y == 3"), "none");
   EXPECT_EQ(merged("8 * tid.y + tid.x", "tid.x % 2 == 0"),
             "loop.l1 + loop.m2 * 2 if loop.l1 == 0 && loop.l1 >= 0 && loop.l1 < 2 && loop.m2 >= 0 && loop.m2 < 32");
+  EXPECT_EQ(merged("8 * tid.y + tid.x", "term.t1 > 0"), "none") << "what the term is of has positions, too";
+  EXPECT_EQ(merged("term.t1 + 8 * tid.y + tid.x", "1"), "none");
   EXPECT_EQ(merged("9 * tid.y + tid.x", "1"), "none") << "with gaps";
   EXPECT_EQ(merged("4 * tid.y + tid.x", "1"), "none") << "with elements that several touch";
   EXPECT_EQ(merged("8 * tid.y + tid.x * tid.x", "1"), "none");
