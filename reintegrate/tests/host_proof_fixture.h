@@ -102,6 +102,28 @@ class HostProofTest : public Application {
     request.mep.instances = {instance};
     return site;
   }
+  /// The application with this text in front of main, which launches by `call`: its site, with `scale`, `grid`,
+  /// `BLOCK`.
+  LaunchSite launched_by(const std::string& call, const std::string& in_front) {
+    const std::string launch = "scale<<<grid, BLOCK>>>(a, n)";
+    std::string text = kApplication;
+    text.replace(text.find(launch), launch.size(), call);
+    text.insert(text.find("int main"), in_front);
+    write("src/app.cu", text);
+    slice_lines("src/app.cu", kFirst, kLast);
+    LaunchSite site;
+    site.kernels = {request.mep.kernel_id}, site.enclosing = "main";
+    auto range = [&](const std::string& part) {
+      const size_t at = text.find(call) + call.find(part);
+      return SourceRange{"src/app.cu", at, at + part.size(), 27, 27};
+    };
+    site.range = range(call), site.kernel_range = range("scale");
+    site.grid_range = range("grid"), site.block_range = range("BLOCK");
+    site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
+    site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
+    site.argument_types = {{1, "int"}};
+    return site;
+  }
   /// A patch whose text is another, which it declares so.
   void expect_refused(SourcePatch patch, const std::string& what, const std::string& instead) {
     bool any = false;

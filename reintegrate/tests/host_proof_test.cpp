@@ -85,23 +85,8 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
 TEST_F(HostProofTest, ProvesAMacrosLaunchThatChoosesAndRefusesOneThatShowsItsArguments) {
   const std::string macro = "#define LAUNCH(kernel, grid, block, ...) ", call = "LAUNCH(scale, grid, BLOCK, a, n)";
   auto prove = [&](const std::string& body) {
-    std::string text = kApplication;
-    const std::string launch = "scale<<<grid, BLOCK>>>(a, n)";
-    text.replace(text.find(launch), launch.size(), call);
-    text.insert(text.find("int main"), macro + body + "\n");
-    write("src/app.cu", text);
-    slice_lines("src/app.cu", kFirst, kLast);
-    LaunchSite site;
-    site.kernels = {request.mep.kernel_id}, site.enclosing = "main", site.through_macro = true;
-    auto range = [&](const std::string& part) {
-      const size_t at = text.find(call) + call.find(part);
-      return SourceRange{"src/app.cu", at, at + part.size(), 27, 27};
-    };
-    site.range = range(call), site.kernel_range = range("scale");
-    site.grid_range = range("grid"), site.block_range = range("BLOCK");
-    site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
-    site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
-    site.argument_types = {{1, "int"}};
+    LaunchSite site = launched_by(call, macro + body + "\n");
+    site.through_macro = true;
     request.mep.launches = {site};
     candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
     const LaunchGuard guard({Premise::holds("n % 128 == 0"_e)});

@@ -8,26 +8,11 @@ class LauncherProofTest : public HostProofTest {
  protected:
   /// The patch of a candidate with other blocks, of an application with this launcher.
   Result<HostProof> proof_with(const std::string& body, const LaunchGuard& guard) {
-    const std::string launch = "scale<<<grid, BLOCK>>>(a, n)", call = "run(scale, grid, BLOCK, a, n)";
-    std::string text = kApplication;
-    text.replace(text.find(launch), launch.size(), call);
-    text.insert(text.find("int main"),
-                "template <class Kernel, class... Arguments>\n"
-                "void run(Kernel kernel, dim3 grid, dim3 block, Arguments... arguments) {\n" +
-                    body + "\n}\n");
-    write("src/app.cu", text);
-    slice_lines("src/app.cu", kFirst, kLast);
-    LaunchSite site;
-    site.kernels = {request.mep.kernel_id}, site.enclosing = "main", site.launcher = "run";
-    auto range = [&](const std::string& part) {
-      const size_t at = text.find(call) + call.find(part);
-      return SourceRange{"src/app.cu", at, at + part.size(), 30, 30};
-    };
-    site.range = range(call), site.kernel_range = range("scale");
-    site.grid_range = range("grid"), site.block_range = range("BLOCK");
-    site.grid[0] = "ceil_div(n, BLOCK)"_e, site.block[0] = "BLOCK"_e;
-    site.grid_form = "dim3", site.block_form = "number", site.argument_text = {"a", "n"};
-    site.argument_types = {{1, "int"}};
+    LaunchSite site = launched_by("run(scale, grid, BLOCK, a, n)",
+                                  "template <class Kernel, class... Arguments>\n"
+                                  "void run(Kernel kernel, dim3 grid, dim3 block, Arguments... arguments) {\n" +
+                                      body + "\n}\n");
+    site.launcher = "run";
     request.mep.launches = {site};
     candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
     auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, guard});
