@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/shown/near_names.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
 #include "core/model/kernel_key.h"
@@ -15,6 +16,7 @@ Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
   std::error_code code;
   if (fs::path folder = fs::canonical(word, code); !code && fs::is_directory(folder, code)) return folder;
   std::vector<fs::path> exact, similar;
+  std::vector<std::string> names;
   std::vector<std::string> unreadable;  // A MEP's kernel is named in its mep.json.
   for (fs::directory_iterator at(state / "mep", code), end; !code && at != end; at.increment(code)) {
     auto mep = Mep::read(at->path());
@@ -23,6 +25,7 @@ Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
       if (fs::exists(at->path() / "mep.json")) unreadable.push_back(mep.error().message);
       continue;
     }
+    names.push_back(mep->kernel_name);
     if (word == mep->kernel_name || word == at->path().filename()) exact.push_back(at->path());
     else if (key_matches(mep->kernel_key, word)) similar.push_back(at->path());
   }
@@ -35,13 +38,15 @@ Result<fs::path> find_mep(const std::string& word, const fs::path& state) {
     return environment_error(word +
                              ": no MEP that can be read is of a kernel with this name; it may be one of these:" + why);
   }
-  if (found.empty())
+  if (found.empty()) {
+    const std::string near = did_you_mean(word, names);
     return usage_error(word + ": there is no such folder, and no MEP of a kernel with this name under " +
-                       (state / "mep").string() + "; create one with `kernelift extract`");
+                       (state / "mep").string() + (near.empty() ? "; create one with `kernelift extract`" : near));
+  }
   if (found.size() == 1) return fs::canonical(found.front());
-  std::string names;
-  for (auto& one : found) names += "\n  " + one.string();
-  return usage_error(word + " matches several MEPs; name the folder of one of them:" + names);
+  std::string folders;
+  for (auto& one : found) folders += "\n  " + one.string();
+  return usage_error(word + " matches several MEPs; name the folder of one of them:" + folders);
 }
 
 std::vector<std::vector<std::string>> clang_argument_sets(const Mep& mep, const fs::path& folder) {

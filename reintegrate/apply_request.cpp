@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/process.h"
+#include "core/base/shown/near_names.h"
 #include "reintegrate/shape_choice.h"
 
 namespace fs = std::filesystem;
@@ -71,9 +72,11 @@ Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
     if (auto latest = tuner::Run::last_written(state, name.string()); !latest.empty()) return latest;
   if (!fs::exists(file, code)) file = state / "runs" / name;
   if (!fs::exists(file, code)) file = tuner::Run::last_written(state, name.string());
-  if (file.empty())
+  if (file.empty()) {
+    const std::string near = did_you_mean(name.filename().string(), tuner::Run::names(state));
     return usage_error("there is no run '" + name.string() + "', as a file or under " + (state / "runs").string() +
-                       "; `kernelift tune` makes one");
+                       (near.empty() ? "; `kernelift tune` makes one" : near));
+  }
   return file;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/shown/near_names.h"
 #include "core/base/within.h"
 #include "core/model/kernel/distinct_names.h"
 #include "core/model/kernel_key.h"
@@ -34,23 +35,11 @@ bool same_place(const ScannedKernel& a, const ScannedKernel& b) {
   return a.definition.file == b.definition.file && a.definition.begin == b.definition.begin;
 }
 
-/// "; did you mean forces?": names that hold the word, else those that are few letters from it.
-std::string suggestion(const ScanIndex& index, llvm::StringRef word) {
-  constexpr size_t kShown = 3;
-  std::set<std::pair<unsigned, std::string>> near;
-  for (auto& kernel : index.kernels) {
-    std::string name = base_name(kernel.key);
-    llvm::StringRef whole = name, plain = whole.substr(whole.rfind("::") + 1).ltrim(':');
-    unsigned distance = plain.contains_insensitive(word)
-                            ? 0
-                            : std::min(plain.edit_distance_insensitive(word), whole.edit_distance_insensitive(word));
-    if (distance <= std::max<size_t>(2, word.size() / 3)) near.emplace(distance, name);
-  }
-  std::string names;
-  size_t shown = 0;
-  for (auto at = near.begin(); at != near.end() && shown < kShown; ++at, ++shown)
-    names += (shown ? ", " : "") + at->second;
-  return names.empty() ? "" : "; did you mean " + names + "?";
+/// "; did you mean forces?", of the kernels' names without their parameters.
+std::string suggestion(const ScanIndex& index, const std::string& word) {
+  std::vector<std::string> names;
+  for (auto& kernel : index.kernels) names.push_back(base_name(kernel.key));
+  return did_you_mean(word, names);
 }
 
 /// The one kernel that `word` names. Where it names several, the capture decides if only one of them has run.

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "core/base/file.h"
@@ -271,6 +272,12 @@ int run_number(const std::filesystem::path& file, const std::string& name) {
   return code == std::errc() && stop == end ? number : 0;
 }
 
+/// Runs are named after their MEPs, and these after their kernels: smooth-1f0a93c2-3.klrun.
+const std::regex& behind_name() {
+  static const std::regex kRest("(-[0-9a-f]{8})?-[0-9]+$");
+  return kRest;
+}
+
 int highest_run(const std::filesystem::path& state, const std::string& name) {
   int highest = 0;
   std::error_code code;
@@ -300,6 +307,17 @@ std::vector<std::filesystem::path> Run::paths(const std::filesystem::path& state
   return found;
 }
 
+std::vector<std::string> Run::names(const std::filesystem::path& state) {
+  std::set<std::string> found;
+  std::error_code code;
+  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code)) {
+    if (entry.path().extension() != ".klrun") continue;
+    found.insert(entry.path().filename().string());
+    found.insert(std::regex_replace(entry.path().stem().string(), behind_name(), ""));
+  }
+  return {found.begin(), found.end()};
+}
+
 bool Run::is_one(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   char head[sizeof kSqliteHead] = {};
@@ -307,12 +325,10 @@ bool Run::is_one(const std::filesystem::path& file) {
 }
 
 std::filesystem::path Run::last_written(const std::filesystem::path& state, const std::string& kernel) {
-  // Runs are named after their MEPs, and these after their kernels: smooth-1f0a93c2-3.klrun.
-  static const std::regex kRest("(-[0-9a-f]{8})?-[0-9]+");
   std::string name = base_name(kernel);
   name.erase(0, name.rfind(':') + 1);
   auto is_of_kernel = [&](const std::string& stem) {
-    return name.empty() || (stem.starts_with(name) && std::regex_match(stem.substr(name.size()), kRest));
+    return name.empty() || (stem.starts_with(name) && std::regex_match(stem.substr(name.size()), behind_name()));
   };
   std::filesystem::path last;
   std::filesystem::file_time_type when{};

@@ -78,6 +78,8 @@ class Run {
   static std::filesystem::path latest_path(const std::filesystem::path& state, const std::string& name);
   /// All of that name, the latest first.
   static std::vector<std::filesystem::path> paths(const std::filesystem::path& state, const std::string& name);
+  /// What a user may type for any of them: the names of kernels and of run files.
+  static std::vector<std::string> names(const std::filesystem::path& state);
   /// Whether the file begins as runs do, damaged or not.
   static bool is_one(const std::filesystem::path& file);
   /// The run that was written last, of all kernels or of one, by the kernel's or its MEP's name; empty if there is
