@@ -53,7 +53,7 @@ std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded) {
 const OtherSizes* settled_sizes(const Candidate& candidate, const Verdict& figures) {
   if (!figures.ok() || !figures.other_sizes || !figures.other_sizes->same_values) return nullptr;
   const OtherSizes& sizes = *figures.other_sizes;
-  if (sizes.known != OtherSizes::Known::Proven && sizes.known != OtherSizes::Known::UnderPremise) return nullptr;
+  if (!sizes.proven()) return nullptr;
   const bool in_words = std::ranges::any_of(candidate.steps, [](auto& step) {
     return std::ranges::any_of(step.premises, [](auto& one) { return one.kind == Premise::Kind::Words; });
   });

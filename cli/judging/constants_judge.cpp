@@ -10,14 +10,12 @@ namespace {
 
 using Known = OtherSizes::Known;
 
-bool is_settled(const OtherSizes& sizes) { return sizes.known == Known::Proven || sizes.known == Known::UnderPremise; }
-
 /// As much is known with another value as with the application's. A premise that holds at all of its launches is asked
 /// by none of them.
 bool holds(const OtherSizes& other, const Mep& with, const OtherSizes& own, const Mep& as_it_is) {
   using reintegrate::holds_at_all_launches;
   if (other.known == Known::Proven) return true;
-  if (!is_settled(own) || other.known != Known::UnderPremise) return false;
+  if (!own.proven() || other.known != Known::UnderPremise) return false;
   const bool asked = own.premise && !holds_at_all_launches(*own.premise, as_it_is);
   return asked ? *other.premise == *own.premise : holds_at_all_launches(*other.premise, with);
 }
@@ -39,7 +37,7 @@ Result<Bindings> needed_constants(const Mep& mep, const std::filesystem::path& f
     const std::string& name = others.values[i].name;
     if (holds(known[i], others.values[i].mep, own, mep)) continue;
     // Where nothing is proven of its text with any value, it was at least run with the launches' own.
-    if (is_settled(own) || known[i].known == Known::Refuted || tuner::shapes_launches(mep, name))
+    if (own.proven() || known[i].known == Known::Refuted || tuner::shapes_launches(mep, name))
       needed.emplace(name, constants.at(name));
   }
   return needed;

@@ -25,6 +25,16 @@ namespace {
 using clang::SourceLocation;
 using clang::SourceRange;
 
+/// Equal for texts of equal lines, however deep these are indented: rules put loops around what is there.
+std::string lines_of_tokens(const std::string& text) {
+  std::string lines;
+  for (auto& token : source_tokens(text)) {
+    if (!lines.empty()) lines += token.starts_line ? "\n" : token.spaced ? " " : "";
+    lines += token.text;
+  }
+  return lines;
+}
+
 /// What the tokens of the text do not show: what macros of headers become, and what is skipped.
 class Directives : public clang::PPCallbacks {
  public:
@@ -51,7 +61,8 @@ class Directives : public clang::PPCallbacks {
     recorder_.add("pragma", recorder_.text({at, at}), at);
   }
   void SourceRangeSkipped(SourceRange range, SourceLocation) override {
-    if (recorder_.in_source(range.getBegin())) recorder_.add("inactive-code", recorder_.text(range), range.getBegin());
+    if (recorder_.in_source(range.getBegin()))
+      recorder_.add("inactive-code", lines_of_tokens(recorder_.text(range)), range.getBegin());
   }
 
  private:

@@ -113,6 +113,14 @@ void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidat
     baseline.roundings.at_random = baseline.pool->compile_random_sums(baseline.source, baseline.reply);
 }
 
+Error late(const EvaluatorOptions& options, const Laps& laps, Error trouble) {
+  if (!options.deadline || Deadline::clock::now() < *options.deadline || trouble.exit != Exit::No) return trouble;
+  const std::string parts = laps.text();
+  return answer_is_no("the time was over before the original had been measured" +
+                      (parts.empty() ? "" : " (" + parts + ")") +
+                      ", so nothing could be tried; give it more time (--time)");
+}
+
 void tell_beginning(const EvaluatorOptions& options, const Laps& laps) {
   constexpr double kGoodPart = 0.2, kLong = 5;  // Seconds, where the time has no end.
   if (!options.tell) return;

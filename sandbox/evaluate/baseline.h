@@ -42,4 +42,7 @@ void add_roundings(const Mep& mep, CompiledBaseline& baseline, bool for_candidat
 /// Tells the user what the time before the first candidate went to, if that was a good part of all the time there is.
 void tell_beginning(const EvaluatorOptions& options, const Laps& laps);
 
+/// Why the original was not measured: `trouble`, or that the time is over, and what it went to.
+Error late(const EvaluatorOptions& options, const Laps& laps, Error trouble);
+
 }  // namespace kernelift::sandbox

@@ -107,8 +107,10 @@ struct OtherSizes {
   std::vector<Premise> assumptions = {};  ///< What a proof takes for granted, with the kernel's names of its arguments.
   bool same_values = false;               ///< Proven of the values that it computes, too, and not of memory alone.
   bool wrong_elsewhere = true;            ///< Where a premise does not hold; false: that is not known.
-  std::string text() const;               ///< For a person: "proven for all sizes".
-  std::string assumed() const;            ///< "assuming that x and y do not overlap"; empty: nothing is.
+  /// It is proven for all sizes, or for those of the premise.
+  bool proven() const { return known == Known::Proven || known == Known::UnderPremise; }
+  std::string text() const;     ///< For a person: "proven for all sizes".
+  std::string assumed() const;  ///< "assuming that x and y do not overlap"; empty: nothing is.
 };
 
 /// Why a finalist was compared on no inputs with other values, as a clause.

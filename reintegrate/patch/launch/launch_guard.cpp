@@ -114,9 +114,7 @@ LaunchGuard guard_of(const Candidate& candidate, const Verdict& figures, const M
   for (auto& step : candidate.steps) take(step.premises);
   for (auto& [argument, bytes] : aligned) premises.push_back(Premise::aligned(argument, bytes));
   LaunchGuard guard(std::move(premises));
-  using Known = OtherSizes::Known;
-  const bool settled = sizes && (sizes->known == Known::Proven || sizes->known == Known::UnderPremise);
-  if (settled) return guard;
+  if (sizes && sizes->proven()) return guard;
   const std::set<std::string> numbers = integer_parameters(mep);
   for (auto& step : candidate.steps)
     for (auto& premise : step.premises)

@@ -340,6 +340,23 @@ TEST_F(AdmissionTest, RefusesCodeThatOnlyOtherCompilersRead) {
   expect_refused("conditional", "#if __CUDA_ARCH__ == 900\n__device__ int only_there;\n#endif\n");
 }
 
+TEST_F(AdmissionTest, AdmitsTheKernelsOwnInactiveCodeAtAnyDepth) {
+  const std::string begin = "__global__ void k(float* x) {\n  ", middle = "x[0] += 1;\n", end = "}\n";
+  const std::string branch = "#ifdef ROUND // to nearest\n  x[1] = __fdiv_rn(x[0],  x[1]);\n#else\n";
+  auto pool = pool_for(begin + branch + middle + "#endif\n" + end);
+  ASSERT_NE(pool, nullptr);
+  auto reply_to = [&](const std::string& text) { return pool->compile(text, {}); };
+  const std::string deeper = "  #ifdef ROUND\n      x[1] = __fdiv_rn(x[0], x[1]);\n    #else\n";
+  EXPECT_TRUE(
+      reply_to(begin + "for (int i = 0; i < 1; ++i) {\n" + deeper + "    " + middle + "#endif\n}\n" + end).ok());
+  const CompileReply other =
+      reply_to(begin + "#ifdef ROUND\n  x[1] = __fdiv_rn(x[1], x[1]);\n#else\n" + middle + "#endif\n" + end);
+  EXPECT_EQ(other.detail.substr(0, other.detail.find(':')), "inactive-code") << other.detail;
+  const CompileReply joined =
+      reply_to(begin + "#ifdef ROUND x[1] = __fdiv_rn(x[0], x[1]);\n#else\n" + middle + "#endif\n" + end);
+  EXPECT_FALSE(joined.ok()) << "lines of directives are what they are";
+}
+
 TEST_F(AdmissionTest, RefusesLineDirectives) {
   expect_refused("line", "#line 1 \"/usr/include/stdio.h\"\nvoid f() {}\n");
 }

@@ -57,7 +57,10 @@ Result<std::unique_ptr<Evaluator>> CpuEvaluator::create(const Mep& mep, const st
   evaluator->baseline_key_ = code_key({}, evaluator->baseline_.reply.image);
   evaluator->original_.begins_search = true;
   laps.end("compiling it for other orders and for check mode");
-  KERNELIFT_TRY(evaluator->restart_runner(options.deadline));
+  if (Status started = evaluator->restart_runner(options.deadline); !started.ok()) {
+    laps.end("placing what was recorded");
+    return late(options, laps, std::move(started).error());
+  }
   laps.end_with(evaluator->runner_->laps(), "waiting for its process");
   evaluator->original_.begins_search = false;
   evaluator->limits_ = limits_text(evaluator->runner_->facts());

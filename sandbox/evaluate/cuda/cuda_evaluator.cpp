@@ -132,7 +132,10 @@ Status CudaEvaluator::prepare(OpenedGpu opened) {
   original_key_ = code_key({}, baseline_.reply.image);
   original_.begins_search = true;
   laps.end("preparing to build as the application is built");
-  KERNELIFT_TRY(start_process(*gpus_[0], std::move(opened.process)));
+  if (Status started = start_process(*gpus_[0], std::move(opened.process)); !started.ok()) {
+    laps.end("placing what was recorded");
+    return late(options_, laps, std::move(started).error());
+  }
   laps.end_with(gpus_[0]->process->laps(), "waiting for its process");
   original_.begins_search = false;
   if (gpus_[0]->report.application_alone) KERNELIFT_TRY(use_nvcc_baseline());

@@ -291,6 +291,16 @@ TEST(CpuEvaluator, AsksForNoMoreTimeWhereDataIsMissing) {
   EXPECT_EQ(made.error().message.find("--time"), std::string::npos) << made.error().message;
 }
 
+TEST(CpuEvaluator, SaysWhatTheTimeWentToThatWasOverAtTheBeginning) {
+  MepFixture fixture = scale_mep();
+  EvaluatorOptions options = quickly();
+  options.deadline = std::chrono::steady_clock::now();
+  auto made = make_evaluator(fixture.mep, fixture.path(), options);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().exit, Exit::No);
+  EXPECT_NE(made.error().message.find("had been measured (compiling it "), std::string::npos) << made.error().message;
+}
+
 TEST(CpuEvaluator, AnswersEverySubmissionEvenWhenItIsClosed) {
   MepFixture fixture = scale_mep();
   std::vector<std::future<Evaluation>> futures;
