@@ -107,7 +107,7 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
     }
   if (wrong.empty() && result.why.empty()) result.why = setting.why_unread, result.wrong_elsewhere = false;
   if (!wrong.empty() && !example) result.why = "for some sizes " + wrong[0].what, result.line = wrong[0].line;
-  if (!is_empty(useful)) result.premise = as_expression(right, asked, setting.parameters);
+  if (!is_empty(useful)) result.premise = as_expression(likely_part(right), asked, setting.parameters);
   if (!is_empty(useful) && (!result.premise || result.premise->size() > kShortPremiseNodes))
     if (auto simple = remainder_premise(right, asked, setting.parameters)) result.premise = simple;
   if (!is_empty(useful) && (!result.premise || result.premise->size() > kMostPremiseNodes))

@@ -94,6 +94,23 @@ std::optional<Expression> as_expression(const isl::set& set, const isl::set& con
   return converted;
 }
 
+isl::set likely_part(const isl::set& set) {
+  constexpr int kFar = 1 << 30;
+  isl::set likely = isl::manage(isl_set_empty(isl_set_get_space(set.get())));
+  const isl::stat all = set.foreach_basic_set([&](isl::basic_set part) {
+    isl::set near = isl::set(part);
+    for (int i = 0, count = isl_set_dim(set.get(), isl_dim_param); i < count; ++i) {
+      near = isl::manage(isl_set_upper_bound_si(near.release(), isl_dim_param, i, kFar));
+      near = isl::manage(isl_set_lower_bound_si(near.release(), isl_dim_param, i, -kFar));
+    }
+    const isl::boolean none = near.is_empty();
+    if (none.is_error()) return isl::stat::error();
+    if (none.is_false()) likely = likely.unite(isl::set(part));
+    return isl::stat::ok();
+  });
+  return all.is_error() || likely.is_null() || !likely.is_empty().is_false() ? set : likely.coalesce();
+}
+
 std::optional<Expression> remainder_premise(const isl::set& set, const isl::set& context,
                                             const Parameters& parameters) {
   // The one parameter that decides.

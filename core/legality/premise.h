@@ -12,6 +12,10 @@ namespace kernelift::legality {
 /// Unequal 0 exactly for the parameters in `set`; nullopt: it cannot be written so. `context`: what holds anyway.
 std::optional<Expression> as_expression(const isl::set& set, const isl::set& context, const Parameters& parameters);
 
+/// Without the parts of the set in which a parameter is always near an end of its type's range: what is left by sizes
+/// that overflow (`n >= 2146435073`), which nobody has, would make a premise long. The set, if nothing else is left.
+isl::set likely_part(const isl::set& set);
+
 /// A condition on the remainder of one parameter that implies membership in `set` for all members of `context`, where
 /// there is one: `n % 4 == 0`, `(n - 1) % 256 >= 192`. For sets that as_expression() writes at length.
 std::optional<Expression> remainder_premise(const isl::set& set, const isl::set& context, const Parameters& parameters);

@@ -32,5 +32,18 @@ TEST_F(PremiseTest, IsNoneWhereMoreIsNeeded) {
   EXPECT_EQ(positive("k > 0"), "none") << "what is no parameter of the kernel cannot be asked";
 }
 
+TEST_F(PremiseTest, LeavesOutSizesThatNobodyHas) {
+  auto likely = [&](const std::string& right) {
+    const isl::set context(context_.get(), "[n, m, k] -> { : n = n }");
+    auto premise =
+        as_expression(likely_part(isl::set(context_.get(), "[n, m, k] -> { : " + right + " }")), context, parameters_);
+    return premise ? premise->text() : "none";
+  };
+  EXPECT_EQ(likely("m <= 0 or (m <= 256 and n >= 2146435073)"), "m <= 0");
+  EXPECT_EQ(likely("m <= -2147483649 or (m >= 2 and n <= 7)"), "n <= 7 && m >= 2");
+  EXPECT_EQ(likely("m + 256 * n <= 2147483904 and m <= 256"), "m <= 256 && 256 * n + m <= 2147483904");
+  EXPECT_EQ(likely("n >= 2146435073"), "n >= 2146435073") << "there is nothing else";
+}
+
 }  // namespace
 }  // namespace kernelift::legality

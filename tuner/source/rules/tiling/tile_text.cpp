@@ -283,7 +283,8 @@ bool TileText::add_outputs(std::string& out, const std::string& indent, bool bef
   auto& items = before ? loop_.before : loop_.after;
   auto needs = contents(items);
   const std::string iterates = "if (" + loop_.first + " < " + loop_.bound + ") ";
-  std::string first, last, inner = indent + source_.step() + source_.step();
+  std::string first, last, loops, inner = indent;
+  add_loops(loops, inner, true);
   // One slice begins with what the original begins with, the others with zeros.
   std::string guard = loop_.guard;
   if (before && shape_.slices > 1) guard = "threadIdx.z == 0" + (guard.empty() ? "" : " && " + guard);
@@ -307,25 +308,24 @@ bool TileText::add_outputs(std::string& out, const std::string& indent, bool bef
   std::string declared;
   if (!add_items(declared, body, loop_.needed_by(needs), Region::Outputs, true)) return false;
   const std::string work = declared + first + between + last;
-  std::string at = indent;
-  add_loops(out, at, true);
-  out += indices(at, kTileRow | kTileColumn);
+  out += loops + indices(inner, kTileRow | kTileColumn);
   if (guard.empty()) {
     out += work;
   } else if (std::ranges::count(work, '\n') == 1) {
-    out += at + "if (" + guard + ") " + work.substr(body.size());
+    out += inner + "if (" + guard + ") " + work.substr(body.size());
   } else {
-    add(out, at, "if (" + guard + ") {");
+    add(out, inner, "if (" + guard + ") {");
     out += work;
-    add(out, at, "}");
+    add(out, inner, "}");
   }
-  add(out, indent + source_.step(), "}");
+  add(out, inner.substr(0, inner.size() - source_.step().size()), "}");
   return true;
 }
 
 /// Copies the operands' elements for the next iterations to shared memory, each thread as many of them.
 bool TileText::add_staging(std::string& out, const std::string& indent, Staging staging) const {
   const std::string step = loop_.counter->getNameAsString(), inner = indent + source_.step();
+  const auto pieces_of = [&](int64_t size) { return names_.piece + (size == 1 ? "" : " * " + digits(size)); };
   for (bool rows : {true, false})
     for (bool along_steps : {true, false}) {
       std::vector<const clang::Stmt*> uses;
@@ -337,13 +337,13 @@ bool TileText::add_staging(std::string& out, const std::string& indent, Staging 
         if (operand.of_rows != rows || operand.along_steps != along_steps) continue;
         // Neighbouring threads load neighbouring elements.
         const int64_t length = along_steps ? shape_.depth() : side;
-        const std::string further = " + " + names_.piece + " * ", near = names_.thread + " % " + digits(length),
-                          far = names_.thread + " / " + digits(length) + further + digits(shape_.threads() / length);
+        const std::string near = names_.thread + " % " + digits(length),
+                          far = names_.thread + " / " + digits(length) + " + " + pieces_of(shape_.threads() / length);
         if (by_number(operand)) {
           of_step = along_steps ? near : far, of_index = along_steps ? far : near;
         } else {
           of_step = shape_.slices > 1 ? names_.thread_step : "threadIdx.x";
-          of_index = "threadIdx.y" + further + digits(shape_.threads_y());
+          of_index = "threadIdx.y + " + pieces_of(shape_.threads_y());
         }
         count = digits(pieces(operand));
         uses.push_back(operand.uses.front());
