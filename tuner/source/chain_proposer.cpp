@@ -19,13 +19,17 @@ Candidate ChainProposer::follow(const Chain& chain, const Candidate& original) c
     }
     const Rule* rule = step.origin == Step::Origin::Rule && facts_.own_lines.empty() ? find_rule(step.rule) : nullptr;
     if (!rule) continue;
-    auto source = KernelSource::parse(now.source, arguments_);
-    if (!source.ok()) continue;
-    auto found = opportunities(*rule, *source, facts_.launched_as(now));
     // A chain of before the rule had all of these parameters means the first value of the others.
     Bindings wanted = step.parameters;
     for (auto& parameter : rule->parameters) wanted.emplace(parameter.name, parameter.values.front());
-    std::erase_if(found, [&](auto& one) { return one.values != wanted; });
+    std::vector<Opportunity> found;
+    for (auto templates : {KernelSource::Templates::AsSpelled, KernelSource::Templates::AsInstances}) {
+      auto source = KernelSource::parse(now.source, arguments_, templates);
+      if (!source.ok()) break;
+      found = opportunities(*rule, *source, facts_.launched_as(now));
+      std::erase_if(found, [&](auto& one) { return one.values != wanted; });
+      if (!found.empty() || !source->has_templates()) break;
+    }
     auto same = std::ranges::find(found, step.place, &Opportunity::place);
     if (same == found.end()) same = found.begin();
     if (same == found.end()) continue;

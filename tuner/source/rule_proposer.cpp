@@ -24,6 +24,13 @@ constexpr double kBehind = 0.5, kLittleBehind = 0.1;
 constexpr size_t kPromotions = 4;  ///< Sums of one kernel that are promoted at once.
 constexpr double kSuits = 2;       ///< Factor of the expected gain for rules that help the kernel's bound.
 
+/// Whether one of them says the same.
+bool holds(const std::vector<Opportunity>& all, const Opportunity& wanted) {
+  return std::ranges::any_of(all, [&](auto& one) {
+    return one.place == wanted.place && one.values == wanted.values && one.summary == wanted.summary;
+  });
+}
+
 /// The last rule that changed its text; empty: none did.
 std::string last_rule(const Candidate& candidate) {
   for (auto step = candidate.steps.rbegin(); step != candidate.steps.rend(); ++step)
@@ -78,10 +85,16 @@ double RuleProposer::promise(const Rule* rule) const {
   return (curiosity + found->second.gained) / (1 + found->second.tried);
 }
 
-Result<KernelSource> RuleProposer::parse(const std::string& text) const {
-  KERNELIFT_ASSIGN(KernelSource source, KernelSource::parse(text, arguments_));
+Result<KernelSource> RuleProposer::parse(const std::string& text, KernelSource::Templates templates) const {
+  KERNELIFT_ASSIGN(KernelSource source, KernelSource::parse(text, arguments_, templates));
   if (foreign_) source.leave_out(*foreign_);
   return source;
+}
+
+std::optional<KernelSource> RuleProposer::as_instance(const KernelSource& spelled) const {
+  if (!spelled.has_templates()) return std::nullopt;
+  auto source = parse(spelled.text(), KernelSource::Templates::AsInstances);
+  return source.ok() ? std::optional(std::move(*source)) : std::nullopt;
 }
 
 void RuleProposer::find_foreign(const std::string& original) {
@@ -155,6 +168,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
   RuleContext quiet = facts;
   quiet.declined = nullptr;
   const auto promoted = this->promoted(*source, quiet);
+  const auto instance = as_instance(*source);
   for (auto* rule : all_rules()) {
     if (!is_asked(*rule)) continue;
     const auto offered = opportunities(*rule, *source, facts);
@@ -165,6 +179,9 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
       for (auto& opportunity : opportunities(*rule, promoted->source, quiet))
         add(rule, std::move(opportunity), nullptr, promoted->promotions);
     for (auto& opportunity : further) add(rule, std::move(opportunity), text);
+    if (!instance) continue;
+    for (auto& opportunity : opportunities(*rule, *instance, quiet))
+      if (!holds(offered, opportunity)) add(rule, std::move(opportunity), nullptr);
   }
   return found;
 }
@@ -264,6 +281,8 @@ std::optional<Candidate> RuleProposer::repeat(const Candidate& base, const Step&
   auto source = parse(base.source);
   if (!source.ok()) return std::nullopt;
   if (auto made = made_in(*source)) return made;
+  if (auto instance = as_instance(*source))
+    if (auto made = made_in(*instance)) return made;
   const auto usual = UsualForm::of(*source, facts.kernel, [&](auto& text) { return parse(text); });
   return usual ? made_in(usual->source) : std::nullopt;
 }

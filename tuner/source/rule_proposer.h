@@ -62,7 +62,10 @@ class RuleProposer : public Proposer {
   /// nullopt: there is nothing to promote, or the rule is left out.
   std::optional<Promoted> promoted(const KernelSource& source, const RuleContext& facts) const;
   /// The text, without the functions that the kernel does not use.
-  Result<KernelSource> parse(const std::string& text) const;
+  Result<KernelSource> parse(const std::string& text,
+                             KernelSource::Templates templates = KernelSource::Templates::AsSpelled) const;
+  /// What a rule finds only where it sees the types that a template has in its instance.
+  std::optional<KernelSource> as_instance(const KernelSource& spelled) const;
   /// Finds them in the original.
   void find_foreign(const std::string& original);
   double promise(const Rule* rule) const;

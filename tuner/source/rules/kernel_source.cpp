@@ -1,4 +1,4 @@
-// See kernel_source.h. Implicit instantiations are ignored: a rule must hold for the template as it is spelled.
+// See kernel_source.h. An instance's statements have the places of its template's.
 #include "tuner/source/rules/kernel_source.h"
 
 #include <clang/AST/Attr.h>
@@ -61,6 +61,25 @@ class Definitions : public clang::DynamicRecursiveASTVisitor {
   clang::SourceManager& sources_;
   std::map<std::string, size_t> lambdas_in_;
 };
+
+/// The template's only instance that has a body; null: there are several, or none. One of a template with parts that
+/// only other instances have is none: an edit would not see them.
+const clang::FunctionDecl* only_instance(const clang::FunctionDecl* pattern) {
+  const clang::FunctionTemplateDecl* made_from = pattern->getDescribedFunctionTemplate();
+  if (!made_from) return nullptr;
+  const clang::FunctionDecl* only = nullptr;
+  for (const clang::FunctionDecl* instance : made_from->specializations()) {
+    if (!instance->isTemplateInstantiation() || !instance->doesThisDeclarationHaveABody()) continue;
+    if (only) return nullptr;
+    only = instance;
+  }
+  bool whole = only;
+  walk(pattern->getBody(), [&](const clang::Stmt* statement) {
+    auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
+    return whole &= !branch || !branch->isConstexpr();
+  });
+  return whole ? only : nullptr;
+}
 
 /// The innermost statement that ends where this one ends, with no brace of an enclosing statement after it.
 const clang::Stmt* last_within(const clang::Stmt* statement) {
@@ -139,7 +158,8 @@ KernelSource::KernelSource(KernelSource&&) noexcept = default;
 KernelSource& KernelSource::operator=(KernelSource&&) noexcept = default;
 KernelSource::~KernelSource() = default;
 
-Result<KernelSource> KernelSource::parse(const std::string& text, const std::vector<std::string>& arguments) {
+Result<KernelSource> KernelSource::parse(const std::string& text, const std::vector<std::string>& arguments,
+                                         Templates templates) {
   KernelSource source;
   source.text_ = text;
   KERNELIFT_ASSIGN(source.parsed_, parse_text(text, arguments));
@@ -148,6 +168,9 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
   for (auto* declaration : source.parsed_.unit->getASTContext().getTranslationUnitDecl()->noload_decls())
     definitions.TraverseDecl(declaration);
   source.functions_ = std::move(definitions.found), source.lambdas_ = std::move(definitions.lambdas);
+  if (templates == Templates::AsInstances)
+    for (auto& function : source.functions_)
+      if (auto* instance = only_instance(function)) function = instance;
   for (auto* function : source.functions_)
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       for (auto* child : statement->children())
@@ -155,6 +178,10 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
       return true;
     });
   return source;
+}
+
+bool KernelSource::has_templates() const {
+  return std::ranges::any_of(functions_, [](auto* one) { return one->getDescribedFunctionTemplate() != nullptr; });
 }
 
 clang::ASTContext& KernelSource::context() const { return parsed_.unit->getASTContext(); }

@@ -34,17 +34,23 @@ struct Span {
 class KernelSource {
  public:
   /// `arguments`: clang's, as frontend_arguments() gives them. An Error holds the diagnostics.
-  static Result<KernelSource> parse(const std::string& text, const std::vector<std::string>& arguments);
+  /// A template whose types are arguments says little of what it computes: with `Templates::AsInstances` it is seen as
+  /// the instance that the text makes of it, if that is one, and what is spelled stays what it is.
+  enum class Templates { AsSpelled, AsInstances };
+  static Result<KernelSource> parse(const std::string& text, const std::vector<std::string>& arguments,
+                                    Templates templates = Templates::AsSpelled);
   KernelSource(KernelSource&&) noexcept;
   KernelSource& operator=(KernelSource&&) noexcept;
   ~KernelSource();
 
   const std::string& text() const { return text_; }
   clang::ASTContext& context() const;
-  /// Functions with a body in this text that the device may run, templates by their pattern; kernels among them, and
-  /// the call operators of lambdas that host functions hand to a kernel. Lambdas within device functions are part of
-  /// these.
+  /// Functions with a body in this text that the device may run, templates by their pattern, or instance; kernels among
+  /// them, and the call operators of lambdas that host functions hand to a kernel. Lambdas within device functions are
+  /// part of these.
   const std::vector<const clang::FunctionDecl*>& functions() const { return functions_; }
+  /// Some function is a template.
+  bool has_templates() const;
   /// Takes functions with these names (name()) out of functions().
   void leave_out(const std::set<std::string>& names);
   /// The __global__ function that a name expression ("app::k<3>") names, or nullptr.

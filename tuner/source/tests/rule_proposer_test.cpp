@@ -52,6 +52,51 @@ TEST(RuleProposer, LeavesOutTheRulesThatItIsTold) {
   EXPECT_EQ(rules_of({"restrict_pointers"}), all);
 }
 
+/// A kernel for several types, one of which has operators of its own: what `+=` is follows from the instance.
+const std::string kForTypes =
+    "struct Half {\n  short bits;\n  Half() = default;\n  __device__ Half(int value);\n};\n__device__ Half& "
+    "operator+=(Half&, Half);\n"
+    "template <class T> __global__ void k(const T *x, T *out) {\n  __shared__ T part[256];\n"
+    "  part[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+    "  if (threadIdx.x == 0) {\n    T sum = 0;\n    for (int w = 0; w < 256; ++w) sum += part[w];\n    *out = sum;\n  "
+    "}\n}\n"
+    "template __global__ void k<float>(const float *, float *);\n";
+
+/// Texts that the rule makes.
+std::vector<std::string> texts_of(const std::string& rule, const std::string& original) {
+  History history = history_of(original);
+  std::vector<std::string> texts;
+  for (auto& proposal : RuleProposer(facts(), arguments()).propose(history, 200))
+    if (proposal.candidate.proposer == "rules/" + rule) texts.push_back(proposal.candidate.source);
+  return texts;
+}
+
+TEST(RuleProposer, SeesTheTypesThatATemplateHasInItsInstance) {
+  const auto texts = texts_of("thread_to_warp", kForTypes);
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_THAT(texts[0], HasSubstr("    T sum = 0;\n    for (int w = lane; w < 256; w += 32) sum += part[w];\n"))
+      << "the text is that of all types";
+}
+
+TEST(RuleProposer, RepeatsWhatItFoundInAnInstance) {
+  RuleProposer proposer(facts(), arguments());
+  History history = history_of(kForTypes);
+  for (auto& proposal : proposer.propose(history, 200)) {
+    if (proposal.candidate.proposer != "rules/thread_to_warp") continue;
+    auto again = proposer.repeat(history.baseline()->candidate, proposal.candidate.steps.back());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->source, proposal.candidate.source);
+  }
+}
+
+TEST(RuleProposer, TakesATemplateAsItIsSpelledWhereOtherInstancesAreOther) {
+  EXPECT_TRUE(
+      texts_of("thread_to_warp", kForTypes + "template __global__ void k<Half>(const Half *, Half *);\n").empty());
+  std::string text = kForTypes;
+  text.replace(text.find("  part[threadIdx.x] ="), 0, "  if constexpr (sizeof(T) == 2) part[0] = x[0];\n");
+  EXPECT_TRUE(texts_of("thread_to_warp", text).empty()) << "an edit would not see the discarded branch";
+}
+
 TEST(RuleProposer, BeginsWithTheRuleThatGainsMostWhereItApplies) {
   const std::string rows =
       "__global__ void k(float *y, float s, int n) {\n  for (int i = 0; i < n; ++i)\n    y[i] = expf(y[i]) / s;\n}\n";

@@ -207,7 +207,7 @@ const Bindings kFour{{"sums", 4}};
 TEST(MultipleAccumulators, KeepsAdditionsFromWaitingForEachOther) {
   EXPECT_THAT(after("multiple_accumulators", kernel(kLoop + "  c[i] = s;\n"), kFour),
               HasSubstr("  {\n    float s_parts[4] = {};\n    int j = 0;\n    for (; j + 3 < n; j += 4) {\n"
-                        "#pragma unroll\n"
+                        "      #pragma unroll\n"
                         "      for (int part = 0; part < 4; ++part) s_parts[part] += a[i * n + (j + part)];\n"
                         "    }\n    for (; j < n; ++j) s += a[i * n + j];\n"
                         "    s += s_parts[0] + s_parts[1] + s_parts[2] + s_parts[3];\n  }\n"));
@@ -220,21 +220,24 @@ TEST(MultipleAccumulators, KeepsStridesAndExtrema) {
   const std::string changed = after("multiple_accumulators", text, {{"sums", 2}});
   EXPECT_THAT(changed, HasSubstr("int m_parts[2] = {m, m};\n    j = threadIdx.x;\n"
                                  "    for (; j + 1 * 2 <= n; j += 2 * 2) {"));
-  EXPECT_THAT(changed, HasSubstr("int v = count[(j + 2 * part)];"));
+  EXPECT_THAT(changed, HasSubstr("      for (int part = 0; part < 2; ++part) {\n        int v = count[j + 2 * part];\n"
+                                 "        m_parts[part] = max(m_parts[part], v);\n      }\n    }\n"
+                                 "    for (; j <= n; j += 2) {\n      int v = count[j];\n"))
+      << "each as deep as what it is in";
   EXPECT_THAT(changed, HasSubstr("m = max(m, m_parts[0]);\n    m = max(m, m_parts[1]);"));
 }
 
 TEST(MultipleAccumulators, AskForEachPartWhereSizesMultiplyTheCounter) {
   EXPECT_THAT(after("multiple_accumulators",
                     kernel("  float s = 0;\n  for (int j = 0; j < n; ++j) s += a[j * n + i];\n  c[i] = s;\n"), kFour),
-              HasSubstr("    for (int j = 0; j < n; j += 4) {\n#pragma unroll\n"
+              HasSubstr("    for (int j = 0; j < n; j += 4) {\n      #pragma unroll\n"
                         "      for (int part = 0; part < 4; ++part)\n"
                         "        if (j + part < n) s_parts[part] += a[(j + part) * n + i];\n    }\n    s += "));
   EXPECT_THAT(after("multiple_accumulators",
                     kernel("  float s = 0;\n  for (int j = threadIdx.x; j < n; j += blockDim.x) s += a[j];\n  c[i] = "
                            "s;\n"),
                     kFour),
-              HasSubstr("if (j + (int)(blockDim.x) * part < n) s_parts[part] += a[(j + (int)(blockDim.x) * part)];"));
+              HasSubstr("if (j + (int)(blockDim.x) * part < n) s_parts[part] += a[j + (int)(blockDim.x) * part];"));
 }
 
 TEST(MultipleAccumulators, LeavesOtherLoopsAndFullGpus) {
@@ -294,10 +297,17 @@ TEST(ThreadToWarp, LetsAWarpDoWhatTheFirstThreadDoes) {
   const std::string warp = after("thread_to_warp", kFirst, {{"threads", 32}});
   EXPECT_THAT(warp, HasSubstr("  if (threadIdx.x < 32) {\n"));
   EXPECT_THAT(warp, HasSubstr("for (int w = lane; w < 256; w += 32) s += part[w];"));
+  EXPECT_THAT(warp, HasSubstr("    __syncwarp(0xffffffffu);\n    if (lane == 0) out[blockIdx.x] = s;\n"
+                              "    __syncwarp(0xffffffffu);\n"));
   EXPECT_EQ(after("thread_to_warp", kFirst, {{"threads", 32}}, 0, facts(100, 48)), "") << "a part of a warp";
   auto with = [](std::string text, const std::string& from, const std::string& to) {
     return text.replace(text.find(from), from.size(), to);
   };
+  const std::string alone = with(kFirst, "float *out", "float *__restrict__ out");
+  EXPECT_THAT(after("thread_to_warp", alone, {{"threads", 32}}), Not(HasSubstr("__syncwarp")))
+      << "nothing reads what it stores";
+  EXPECT_THAT(after("thread_to_warp", with(alone, "float s = 0", "float s = out[0]"), {{"threads", 32}}),
+              HasSubstr("__syncwarp"));
   EXPECT_EQ(after("thread_to_warp",
                   with(kFirst, "  if (t == 0) {\n    float s = 0;\n", "  float s = x[t];\n  if (t == 0) {\n"),
                   {{"threads", 32}}),

@@ -43,6 +43,7 @@ class Accumulators {
 
  private:
   std::optional<std::vector<Accumulated>> sums_of(const clang::ForStmt* loop, const CountedLoop& counted) const;
+  bool is_subscript(const clang::Stmt* expression) const;
   std::optional<std::string> part_of_body(const clang::ForStmt* loop, const CountedLoop& counted, Span body,
                                           const std::string& step, const std::vector<Accumulated>& sums) const;
 
@@ -66,6 +67,14 @@ std::optional<std::vector<Accumulated>> Accumulators::sums_of(const clang::ForSt
   return sums;
 }
 
+/// It is all that a subscript consists of.
+bool Accumulators::is_subscript(const clang::Stmt* expression) const {
+  const clang::Stmt* around = source_.parent(expression);
+  while (llvm::isa_and_nonnull<clang::ImplicitCastExpr>(around)) expression = around, around = source_.parent(around);
+  auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(around);
+  return element && element->getIdx() == expression;
+}
+
 /// The body for the iteration `part_` of those that are done together.
 std::optional<std::string> Accumulators::part_of_body(const clang::ForStmt* loop, const CountedLoop& counted, Span body,
                                                       const std::string& step,
@@ -77,8 +86,10 @@ std::optional<std::string> Accumulators::part_of_body(const clang::ForStmt* loop
     if (!reference) return spelled;
     auto place = source_.span(reference);
     std::string text;
-    if (reference->getDecl() == counted.counter)
-      text = "(" + counted.counter->getNameAsString() + " + " + (step.empty() ? "" : step + " * ") + part_ + ")";
+    if (reference->getDecl() == counted.counter) {
+      text = counted.counter->getNameAsString() + " + " + (step.empty() ? "" : step + " * ") + part_;
+      if (!is_subscript(reference)) text = "(" + text + ")";
+    }
     for (auto& sum : sums)
       if (reference->getDecl() == sum.reduced.root) text = sum.parts + "[" + part_ + "]";
     if (text.empty()) return spelled;
@@ -88,6 +99,13 @@ std::optional<std::string> Accumulators::part_of_body(const clang::ForStmt* loop
   });
   if (!spelled) return std::nullopt;
   return apply_edits(source_.text().substr(body.begin, body.end - body.begin), std::move(edits));
+}
+
+/// The text with its further lines as many blanks deeper.
+std::string indented(std::string text, const std::string& by) {
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1))
+    if (at + 1 < text.size() && text[at + 1] != '\n') text.insert(at + 1, by);
+  return text;
 }
 
 /// Sizes are multiplied by the counter, or are its step. Where a second loop begins then is no linear expression, and
@@ -139,6 +157,8 @@ std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
   const Span body{inside->begin, *end};
   auto part = part_of_body(loop, *counted, body, step, *sums);
   if (!part) return std::nullopt;
+  const std::string rest = indented(source_.text().substr(body.begin, body.end - body.begin), source_.step());
+  *part = indented(*part, source_.step() + source_.step());
   const std::string outside = source_.indentation(whole->begin), indent = outside + source_.step(),
                     deeper = indent + source_.step(), stride = step.empty() ? "" : " * " + step;
   std::string text = "{\n", after;
@@ -158,8 +178,8 @@ std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
   const bool declares = llvm::isa<clang::DeclStmt>(loop->getInit()), guarded = is_scaled(loop, *counted);
   const std::string below = clang::BinaryOperator::getOpcodeStr(condition->getOpcode()).str() + " " + bound,
                     begin = (declares ? type + " " : "") + counter + " = " + first,
-                    together = counter + " += " + number_ + stride + ") {\n#pragma unroll\n" + deeper + "for (int " +
-                               part_ + " = 0; " + part_ + " < " + number_ + "; ++" + part_ + ")";
+                    together = counter + " += " + number_ + stride + ") {\n" + deeper + "#pragma unroll\n" + deeper +
+                               "for (int " + part_ + " = 0; " + part_ + " < " + number_ + "; ++" + part_ + ")";
   if (guarded) {
     text += indent + "for (" + begin + "; " + test + "; " + together + "\n" + deeper + source_.step() + "if (" +
             counter + " + " + (step.empty() ? "" : step + " * ") + part_ + " " + below + ") " + *part + "\n" + indent +
@@ -167,7 +187,7 @@ std::optional<TextEdit> Accumulators::edit(const clang::ForStmt* loop) const {
   } else {
     text += indent + begin + ";\n" + indent + "for (; " + counter + " + " + std::to_string(count_ - 1) + stride + " " +
             below + "; " + together + " " + *part + "\n" + indent + "}\n" + indent + "for (; " + test + "; " +
-            increment + ") " + source_.text().substr(body.begin, body.end - body.begin) + "\n";
+            increment + ") " + rest + "\n";
   }
   text += after + outside + "}";
   return TextEdit{whole->begin, *end, text};

@@ -107,6 +107,29 @@ bool LaneSharing::share_loop(const clang::ForStmt* loop) {
   return true;
 }
 
+/// `out[i] = …` and `*out = …`, where `out` is __restrict__ and nothing reads what it leads to: no lane waits for that.
+bool LaneSharing::is_only_stored(const clang::Stmt* statement) const {
+  auto* store = llvm::dyn_cast<clang::BinaryOperator>(statement);
+  auto base_of = [](const clang::Expr* target) -> const clang::VarDecl* {
+    target = target->IgnoreParens();
+    if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(target)) return named_variable(element->getBase());
+    auto* behind = llvm::dyn_cast<clang::UnaryOperator>(target);
+    return behind && behind->getOpcode() == clang::UO_Deref ? named_variable(behind->getSubExpr()) : nullptr;
+  };
+  auto* pointer = store && store->getOpcode() == clang::BO_Assign ? base_of(store->getLHS()) : nullptr;
+  if (!llvm::isa_and_nonnull<clang::ParmVarDecl>(pointer) || !pointer->getType().isRestrictQualified()) return false;
+  size_t stored = 0, named = 0;
+  for (auto* function : source_.functions())
+    walk(function->getBody(), [&](const clang::Stmt* inner) {
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+      named += reference && reference->getDecl() == pointer;
+      auto* assignment = llvm::dyn_cast<clang::BinaryOperator>(inner);
+      stored += assignment && assignment->getOpcode() == clang::BO_Assign && base_of(assignment->getLHS()) == pointer;
+      return true;
+    });
+  return stored == named;
+}
+
 bool LaneSharing::store_once(const clang::Stmt* statement) {
   auto range = source_.span(statement);
   auto end = source_.statement_end(statement);
@@ -116,6 +139,10 @@ bool LaneSharing::store_once(const clang::Stmt* statement) {
   const std::string first = "if (" + lane_ + " == 0) ";
   const bool listed = llvm::isa<clang::CompoundStmt>(outer) && source_.first_on_line(range->begin);
   const std::string line = "\n" + source_.indentation(range->begin);
+  if (is_only_stored(statement)) {
+    edits_.push_back({range->begin, range->begin, first});
+    return true;
+  }
   edits_.push_back({range->begin, range->begin, listed ? barrier_ + line + first : "{ " + barrier_ + " " + first});
   edits_.push_back({*end, *end, listed ? line + barrier_ : " " + barrier_ + " }"});
   return true;

@@ -30,6 +30,7 @@ class LaneSharing {
  private:
   bool share_loop(const clang::ForStmt* loop);
   bool store_once(const clang::Stmt* statement);
+  bool is_only_stored(const clang::Stmt* statement) const;
   /// What follows the loop over shuffles, where more than a warp shares: the warps' results are combined.
   std::string over_warps(const std::string& target, const Reduced& reduced, const std::string& indent);
   std::string unused_name(const std::string& stem);
