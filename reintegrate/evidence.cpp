@@ -7,17 +7,17 @@ namespace kernelift::reintegrate {
 namespace {
 
 std::string proof_note(const OtherSizes& sizes, bool guarded) {
-  const std::string granted = sizes.assumptions.empty() ? "" : ", " + sizes.assumed();
+  const std::string what = std::string(": it uses memory as the original does") +
+                           (sizes.same_values ? ", and computes the same values" : "") +
+                           (sizes.assumptions.empty() ? "" : ", " + sizes.assumed()) +
+                           (sizes.same_values ? "." : "; its values were compared where it was run.");
   switch (sizes.known) {
-    case OtherSizes::Known::Proven:
-      return std::string("Proven at all sizes: it uses memory as the original does") +
-             (sizes.same_values ? ", and computes the same values" : "") + granted + ".";
+    case OtherSizes::Known::Proven: return "Proven at all sizes" + what;
     case OtherSizes::Known::UnderPremise:
-      return "It is right where " + sizes.premise->text() +
-             (guarded ? ", which the launch asks; elsewhere the original launch runs."
-                      : std::string(", and nothing asks that (--no-guards); elsewhere ") +
-                            (sizes.wrong_elsewhere ? "it is wrong: " : "nothing is known: ") + sizes.why + ".") +
-             (granted.empty() ? "" : " Proven" + granted + ".");
+      return "Proven where " + sizes.premise->text() + what +
+             (guarded ? " The launch asks that; elsewhere the original launch runs."
+                      : std::string(" Nothing asks that (--no-guards); elsewhere ") +
+                            (sizes.wrong_elsewhere ? "it is wrong: " : "nothing is known: ") + sizes.why + ".");
     default:
       return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + "." +
              (!sizes.premise ? ""

@@ -74,5 +74,9 @@ TEST(SizesRun, CountHiddenSizesThatAreLeftOutAndNameNone) {
             "out: the original races there");
 }
 
+TEST(SizesRun, NameNoneOfSeveralThatIsNotShown) {
+  EXPECT_EQ(to_text({{"a", {}, ""}, {"a", {{"n", 25}}, ""}, {"a", {{"n", 31}}, ""}}), "n = 25, 31");
+}
+
 }  // namespace
 }  // namespace kernelift

@@ -56,6 +56,24 @@ TEST(SettledSizes, LeaveTheBlockAndThePremiseToTheGuardOfEmbeddedCode) {
   EXPECT_EQ(clauses({}, &settled), clauses({}, nullptr)) << "--no-guards";
 }
 
+TEST(Evidence, SaysOfWhichPartOfAProofThereIsOne) {
+  Verdict verdict;
+  verdict.timings.resize(1);
+  OtherSizes& sizes = verdict.other_sizes.emplace();
+  sizes.known = OtherSizes::Known::UnderPremise, sizes.premise = "buckets > 0"_e;
+  auto said = [&](bool guarded) { return evidence_notes(verdict, guarded).at(0); };
+  EXPECT_EQ(said(true),
+            "Proven where buckets > 0: it uses memory as the original does; its values were compared where it was run. "
+            "The launch asks that; elsewhere the original launch runs.");
+  sizes.same_values = true, sizes.why = "n = 3";
+  EXPECT_EQ(said(false),
+            "Proven where buckets > 0: it uses memory as the original does, and computes the same values. Nothing asks "
+            "that (--no-guards); elsewhere it is wrong: n = 3.");
+  sizes.known = OtherSizes::Known::Proven, sizes.same_values = false;
+  EXPECT_EQ(said(true),
+            "Proven at all sizes: it uses memory as the original does; its values were compared where it was run.");
+}
+
 TEST(Evidence, NamesWhatTheVendorsToolsFound) {
   Verdict verdict;
   verdict.sanitized = Sanitized{{"memcheck", "racecheck"}, false, "synccheck takes more than 90 s for one launch"};

@@ -2,8 +2,11 @@
 #include "sandbox/evaluate/passed_twice.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string>
 #include <string_view>
 
+#include "core/base/places.h"
 #include "core/base/words.h"
 
 namespace kernelift::sandbox {
@@ -24,12 +27,28 @@ bool at_different_places(const LaunchSite& site, size_t p, size_t q) {
          object_of(texts[p]) == object_of(texts[q]);
 }
 
+std::string without_blanks(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
+  return text;
+}
+
+/// The argument is an element of an array of pointers.
+bool is_element(const LaunchSite& site, size_t p) {
+  return !site.argument_types.contains(p) && site.argument_text[p].ends_with("]") && site.argument_text[p][0] != '&';
+}
+
 }  // namespace
 
 std::set<std::pair<size_t, size_t>> passed_twice(const LaunchSite& site) {
   std::set<std::pair<size_t, size_t>> pairs;
   for (auto& [p, q] : site.one_memory)
     if (!at_different_places(site, p, q)) pairs.emplace(p, q);
+  // `buffers[k], buffers[0]`
+  for (size_t q = 0; q < site.argument_text.size(); ++q)
+    for (size_t p = 0; p < q; ++p)
+      if (is_element(site, p) && is_element(site, q) &&
+          may_be_one_place(without_blanks(site.argument_text[p]), without_blanks(site.argument_text[q])))
+        pairs.emplace(p, q);
   return pairs;
 }
 

@@ -15,9 +15,25 @@
 #include "core/model/launch/limits.h"
 #include "core/model/launch_values.h"
 #include "sandbox/evaluate/passed_twice.h"
+#include "sandbox/evaluate/size_plan.h"
 
 namespace kernelift::sandbox {
 namespace {
+
+/// The candidate is launched with another grid or block than the original.
+bool changes_launch(const Candidate& candidate, const Mep& mep) {
+  for (auto& launch : candidate.launches) {
+    const CandidateLaunch recorded = CandidateLaunch::as_recorded(launch.kernel);
+    for (int axis = 0; axis < 3; ++axis)
+      if (!(launch.grid[axis] == recorded.grid[axis]) || !(launch.block[axis] == recorded.block[axis])) return true;
+  }
+  const Bindings constants = mep.named_values();
+  return std::ranges::any_of(candidate.values, [&](auto& one) {
+    const auto known = constants.find(one.first);
+    return known != constants.end() && known->second != one.second &&
+           std::ranges::any_of(mep.all_launches(), [&](auto* site) { return site->uses(one.first); });
+  });
+}
 
 using Kind = legality::Answer::Kind;
 
@@ -402,6 +418,20 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
   auto* verdict = std::get_if<Verdict>(&evaluation);
   return verdict && verdict->ok() ? with(answer(candidate, bounds), std::move(evaluation), candidate.recipe)
                                   : evaluation;
+}
+
+Evaluation SizeComparison::confirmed(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds) {
+  evaluation = judged(std::move(evaluation), candidate, bounds);
+  auto* verdict = std::get_if<Verdict>(&evaluation);
+  if (!verdict || !verdict->ok() || !changes_launch(candidate, mep_) || mep_.launches.empty() || knows_launches(mep_) ||
+      (verdict->other_sizes && verdict->other_sizes->proven()))
+    return evaluation;
+  verdict->outcome = Outcome::Refused, verdict->stage = Stage::Verify;
+  verdict->detail =
+      "its grid or block is another one, and how many blocks the application launches at other sizes is not known, nor "
+      "is it proven to be right with any number of them";
+  verdict->timings.clear();
+  return evaluation;
 }
 
 std::optional<Evaluation> SizeComparison::refuted(const Candidate& candidate) {

@@ -33,8 +33,11 @@ class SizeComparison {
   /// The least that holds at any launch site. Thread-safe; takes some ten milliseconds for a text that is new, and at
   /// most bounds.seconds of processor time.
   legality::Answer answer(const Candidate& candidate, legality::Bounds bounds = {});
-  /// The evaluation of a finalist with that answer: one that is wrong at other sizes is not right.
+  /// An evaluation with that answer: what is wrong at other sizes is not right.
   Evaluation judged(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds = {});
+  /// The same of a finalist that was run at other sizes: one whose launches have another grid or block is refused where
+  /// nothing is known of any other size.
+  Evaluation confirmed(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds);
   /// The verdict on the unchanged text under another launch, if that is surely wrong: it need not be run, and what
   /// leaves its shared arrays ends a GPU's process. nullopt: run it.
   std::optional<Evaluation> refuted(const Candidate& candidate);

@@ -23,6 +23,7 @@ constexpr uint64_t kLargestGrown = 64 << 20;   // Bytes of an instance's memory 
 constexpr uint64_t kLargestDoubled = 4 << 20;  // The same, where sizes are twice as large.
 constexpr double kMostGrowth = 64;
 constexpr size_t kMostBranches = 6;   // Launches of an instance.
+constexpr size_t kMostFactors = 6;    ///< Launches with another value of an integer that decides no size.
 constexpr int64_t kLargestFlag = 16;  // A larger number is a size, of which smaller ones are tried anyway.
 
 bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
@@ -197,6 +198,7 @@ class Planner {
       add(index, launch, all, shown, begin);
     }
     add_branches(index, launch, varied);
+    add_factors(index, launch, varied);
     add_numbers(index, launch);
     if (varied.empty()) return plan_.launches.size() > begin;
     add_larger(index, launch, varied);
@@ -338,6 +340,24 @@ class Planner {
     }
   }
 
+  /// Integers that decide no size, as `k` in `key[i] % k`: what is right for one may be wrong for its neighbours.
+  void add_factors(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    size_t added = 0;
+    for (auto& [name, p] : launch.directly) {
+      const auto recorded = mep_.integer_argument(instance, p);
+      if (!recorded || std::ranges::find(varied, name) != varied.end() || question_.compared.contains(p) ||
+          mep_.parameters[p].scalar == "bool")
+        continue;
+      for (int64_t value : {*recorded - 1, *recorded + 1}) {
+        if (added == kMostFactors) return;
+        auto made = launched_with(index, launch, {}, std::pair(p, value));
+        if (!made || made->values.empty() || is_planned(*made)) continue;
+        plan_.launches.push_back(*std::move(made)), ++added;
+      }
+    }
+  }
+
   /// All arguments of floating point at once have other values: half of what was recorded, one half where it was zero.
   void add_numbers(size_t index, const HostLaunch& launch) {
     const MepInstance& instance = mep_.instances[index];
@@ -395,6 +415,13 @@ class Planner {
 };
 
 }  // namespace
+
+bool knows_launches(const Mep& mep) {
+  return std::ranges::any_of(mep.launches, [&](const LaunchSite& site) {
+    const LaunchSite over = over_arguments(site, mep);
+    return std::ranges::any_of(mep.instances, [&](auto& one) { return as_launched(mep, one, over).has_value(); });
+  });
+}
 
 SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question) { return Planner(mep, question).plan(); }
 

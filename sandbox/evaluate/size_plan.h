@@ -32,4 +32,7 @@ struct SizeQuestion {
 
 SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);
 
+/// Some launch site says how many blocks a recorded launch has, so that it says that of other sizes, too.
+bool knows_launches(const Mep& mep);
+
 }  // namespace kernelift::sandbox

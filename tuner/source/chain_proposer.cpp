@@ -28,7 +28,7 @@ Candidate ChainProposer::follow(const Chain& chain, const Candidate& original) c
       if (!source.ok()) break;
       found = opportunities(*rule, *source, facts_.launched_as(now));
       std::erase_if(found, [&](auto& one) { return one.values != wanted; });
-      if (!found.empty() || !source->has_templates()) break;
+      if (!found.empty() || !source->has_templates() || !rule->any_type) break;
     }
     auto same = std::ranges::find(found, step.place, &Opportunity::place);
     if (same == found.end()) same = found.begin();

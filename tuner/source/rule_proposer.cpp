@@ -179,7 +179,7 @@ std::deque<RuleProposer::Idea>& RuleProposer::ideas_of(const RunTrial& trial) {
       for (auto& opportunity : opportunities(*rule, promoted->source, quiet))
         add(rule, std::move(opportunity), nullptr, promoted->promotions);
     for (auto& opportunity : further) add(rule, std::move(opportunity), text);
-    if (!instance) continue;
+    if (!instance || !rule->any_type) continue;
     for (auto& opportunity : opportunities(*rule, *instance, quiet))
       if (!holds(offered, opportunity)) add(rule, std::move(opportunity), nullptr);
   }
@@ -281,7 +281,7 @@ std::optional<Candidate> RuleProposer::repeat(const Candidate& base, const Step&
   auto source = parse(base.source);
   if (!source.ok()) return std::nullopt;
   if (auto made = made_in(*source)) return made;
-  if (auto instance = as_instance(*source))
+  if (auto instance = rule->any_type ? as_instance(*source) : std::nullopt)
     if (auto made = made_in(*instance)) return made;
   const auto usual = UsualForm::of(*source, facts.kernel, [&](auto& text) { return parse(text); });
   return usual ? made_in(usual->source) : std::nullopt;

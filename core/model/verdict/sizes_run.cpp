@@ -65,7 +65,9 @@ std::string OtherSize::text() const {
 
 std::string to_text(const std::vector<OtherSize>& sizes) {
   std::vector<OtherSize> plain, with_pointers;
-  for (auto& size : distinct(sizes)) (size.pointers.empty() ? plain : with_pointers).push_back(size);
+  for (auto& size : distinct(sizes))
+    if (!size.text().empty())  // One that is not shown.
+      (size.pointers.empty() ? plain : with_pointers).push_back(size);
   const std::string* only = only_argument(plain);
   std::string text = only ? *only + " = " : "";
   for (size_t i = 0; i < plain.size(); ++i) {

@@ -281,7 +281,7 @@ std::optional<Evaluation> CpuEvaluator::confirm_within(const Candidate& candidat
   double took = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   if (expected > 0) slowness_ = std::max<double>(slowness_, took / expected);
   if (!verdict) return std::nullopt;
-  return queue_->finished(job, size_comparison_->judged(std::move(*verdict), candidate, bounds));
+  return queue_->finished(job, size_comparison_->confirmed(std::move(*verdict), candidate, bounds));
 }
 
 Evaluation CpuEvaluator::in_field(Evaluation evaluation, const EvaluationJob& job, const Inquiry& inquiry) {

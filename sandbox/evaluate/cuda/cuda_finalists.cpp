@@ -106,7 +106,7 @@ std::optional<Evaluation> CudaEvaluator::confirm_until(const Candidate& candidat
   laps_.end("check mode and formulas on this machine's processor");
   const double seconds = std::chrono::duration<double>(Deadline::clock::now() - begin).count();
   confirm_seconds_ = answer ? seconds : std::max(confirm_seconds_.load(), seconds);  // It would have taken longer.
-  if (answer) answer = size_comparison_->judged(std::move(*answer), candidate, bounds);
+  if (answer) answer = size_comparison_->confirmed(std::move(*answer), candidate, bounds);
   laps_.end("comparing for all sizes");
   const bool late = deadline && Deadline::clock::now() > *deadline;
   late_ = answer && !late ? "" : laps_.text();

@@ -271,6 +271,12 @@ TEST_F(SizeComparisonTest, ALaunchThatGivesOneMemoryTwiceIsNoneForWhichItIsProve
   EXPECT_NE(answer.why.find("gives one memory for x and out"), std::string::npos) << answer.why;
   launch.argument_text = spelled, launch.one_memory = {{0, 1}};
   EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::NotKnown) << "by a caller's text";
+  launch.one_memory.clear();
+  launch.argument_text[0] = "buffers[to]", launch.argument_text[1] = "buffers[0]";
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::NotKnown) << "elements that may be one";
+  launch.argument_text[0] = "buffers[1]";
+  EXPECT_EQ(with_block(kGuarded, 256).kind, Kind::Proven);
+  launch.one_memory = {{0, 1}};
   launch.argument_text[0] = "pool", launch.argument_text[1] = "pool + count";
   answer = with_block(kGuarded, 256);
   EXPECT_EQ(answer.kind, Kind::Proven) << "places of one object: " << answer.why;

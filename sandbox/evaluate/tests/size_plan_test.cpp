@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include "core/tests/expression_literal.h"
 
@@ -150,9 +151,12 @@ TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {
   Mep mep = one_size();
   mep.launches = {site_of("32", "1", {"x", "n", "n / 2"})};
   const Candidate candidate;
+  EXPECT_THAT(values_of(plan_sizes(mep, {candidate}), "size"), ElementsAre(4095, 4097)) << "as any other integer";
+  mep.launches = {site_of("32", "1", {"x", "4096", "2048"})};
   const SizePlan without = plan_sizes(mep, {candidate});
   EXPECT_THAT(without.launches, IsEmpty());
   EXPECT_EQ(without.left_out, "neither its grid nor a condition in it depends on an integer argument");
+  mep.launches = {site_of("32", "1", {"x", "n", "n / 2"})};
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {1}}), "size"), Contains(4095));
 }
 
@@ -302,6 +306,31 @@ TEST(SizePlan, TheSmallestTwoLaunchesAreVaried) {
   const Candidate candidate;
   for (auto& sized : plan_sizes(mep, {candidate}).launches) varied.insert(sized.size.instance);
   EXPECT_EQ(varied, (std::set<std::string>{"1024", "512"}));
+}
+
+TEST(SizePlan, GivesIntegersThatDecideNoSizeTheirNeighboursValues) {
+  // k<<<(n + B - 1) / B, B>>>(x, n, buckets): `key[i] % buckets`.
+  Mep mep = one_size();
+  mep.parameters[2] = {"buckets", "int", "", false, "int"};
+  mep.launches = {site_of("(n + B - 1) / B", "1", {"x", "n", "buckets"})};
+  MepInstance& instance = mep.instances[0];
+  instance.arguments.clear(), instance.parameters.clear();
+  pass<uint64_t>(instance, 0x1000), pass<int>(instance, 4096), pass<int>(instance, 64);
+  const SizePlan plan = plan_sizes(mep, {with_block(128)});
+  std::set<int64_t> buckets;
+  for (auto& launch : plan.launches)
+    if (auto known = launch.size.values.find("buckets"); known != launch.size.values.end())
+      buckets.insert(known->second);
+  EXPECT_THAT(buckets, ElementsAre(63, 65));
+}
+
+TEST(SizePlan, KnowsALaunchWhoseBlocksFollowFromItsArguments) {
+  Mep mep = one_size();
+  EXPECT_TRUE(knows_launches(mep));
+  mep.launches[0].grid[0] = "blocks"_e;
+  EXPECT_FALSE(knows_launches(mep)) << "a variable that the kernel is not given";
+  mep.launches.clear();
+  EXPECT_FALSE(knows_launches(mep));
 }
 
 }  // namespace

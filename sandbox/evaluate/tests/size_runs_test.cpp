@@ -356,6 +356,16 @@ TEST(SizesOfFinalists, AConfirmationRunsThemAndAScreeningDoesNot) {
   EXPECT_THAT(std::get<Verdict>(confirmed).sizes_run->text(),
               HasSubstr("right at 12 other sizes (n = 1, 31, 33, 3840, 3968, 4089, 4095, 4097, 4224, 4353, 8193; n = "
                         "4095, pointers one element further)"));
+  // Of a launch whose blocks are not known no size can be run, and nothing proves this text for any number of them.
+  MepFixture unknown = diff_mep(kDiff);
+  unknown.mep.launches = {site_of("blocks", {"pool", "pool + n", "n"})};
+  auto other = make_evaluator(unknown.mep, unknown.path(), options);
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  Evaluation refused = (*other)->confirm(with_block(kDiff + "// for other blocks\n", 256));
+  EXPECT_FALSE(std::get<Verdict>(refused).ok()) << std::get<Verdict>(refused).text();
+  Candidate same;
+  same.source = kDiff + "// as it is launched\n";
+  EXPECT_TRUE(std::get<Verdict>((*other)->confirm(same)).ok());
   fixture.mep.launches.clear();
   evaluator = make_evaluator(fixture.mep, fixture.path(), options);
   ASSERT_TRUE(evaluator.ok()) << evaluator.error().message;

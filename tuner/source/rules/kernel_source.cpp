@@ -11,6 +11,7 @@
 #include <map>
 
 #include "core/model/kernel_key.h"
+#include "tuner/source/rules/template_instance.h"
 #include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
@@ -61,25 +62,6 @@ class Definitions : public clang::DynamicRecursiveASTVisitor {
   clang::SourceManager& sources_;
   std::map<std::string, size_t> lambdas_in_;
 };
-
-/// The template's only instance that has a body; null: there are several, or none. One of a template with parts that
-/// only other instances have is none: an edit would not see them.
-const clang::FunctionDecl* only_instance(const clang::FunctionDecl* pattern) {
-  const clang::FunctionTemplateDecl* made_from = pattern->getDescribedFunctionTemplate();
-  if (!made_from) return nullptr;
-  const clang::FunctionDecl* only = nullptr;
-  for (const clang::FunctionDecl* instance : made_from->specializations()) {
-    if (!instance->isTemplateInstantiation() || !instance->doesThisDeclarationHaveABody()) continue;
-    if (only) return nullptr;
-    only = instance;
-  }
-  bool whole = only;
-  walk(pattern->getBody(), [&](const clang::Stmt* statement) {
-    auto* branch = llvm::dyn_cast<clang::IfStmt>(statement);
-    return whole &= !branch || !branch->isConstexpr();
-  });
-  return whole ? only : nullptr;
-}
 
 /// The innermost statement that ends where this one ends, with no brace of an enclosing statement after it.
 const clang::Stmt* last_within(const clang::Stmt* statement) {
@@ -169,8 +151,12 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
     definitions.TraverseDecl(declaration);
   source.functions_ = std::move(definitions.found), source.lambdas_ = std::move(definitions.lambdas);
   if (templates == Templates::AsInstances)
-    for (auto& function : source.functions_)
-      if (auto* instance = only_instance(function)) function = instance;
+    for (auto& function : source.functions_) {
+      auto* instance = only_instance(function);
+      if (!instance) continue;
+      source.generic_.merge(generic_variables(function));
+      function = instance;
+    }
   for (auto* function : source.functions_)
     walk(function->getBody(), [&](const clang::Stmt* statement) {
       for (auto* child : statement->children())
@@ -182,6 +168,15 @@ Result<KernelSource> KernelSource::parse(const std::string& text, const std::vec
 
 bool KernelSource::has_templates() const {
   return std::ranges::any_of(functions_, [](auto* one) { return one->getDescribedFunctionTemplate() != nullptr; });
+}
+
+bool KernelSource::is_generic(const clang::VarDecl* variable) const {
+  return generic_.contains(variable->getLocation().getRawEncoding());
+}
+
+bool KernelSource::is_generic(const clang::Stmt* statement) const {
+  return !generic_.empty() &&
+         std::ranges::any_of(variables_in(statement), [&](auto* variable) { return is_generic(variable); });
 }
 
 clang::ASTContext& KernelSource::context() const { return parsed_.unit->getASTContext(); }

@@ -51,6 +51,10 @@ class KernelSource {
   const std::vector<const clang::FunctionDecl*>& functions() const { return functions_; }
   /// Some function is a template.
   bool has_templates() const;
+  /// Of a template that is seen as an instance: the variable, or one that the statement names, has a type that the
+  /// template's arguments give. Its name there is no text for all instances.
+  bool is_generic(const clang::VarDecl* variable) const;
+  bool is_generic(const clang::Stmt* statement) const;
   /// Takes functions with these names (name()) out of functions().
   void leave_out(const std::set<std::string>& names);
   /// The __global__ function that a name expression ("app::k<3>") names, or nullptr.
@@ -92,6 +96,7 @@ class KernelSource {
   std::string text_;
   ParsedText parsed_;
   std::vector<const clang::FunctionDecl*> functions_;
+  std::set<unsigned> generic_;  ///< Encoded places of variables whose types a template's arguments give.
   std::unordered_map<const clang::FunctionDecl*, std::string> lambdas_;  ///< Names of call operators.
   std::unordered_map<const clang::Stmt*, const clang::Stmt*> parents_;
 };

@@ -55,7 +55,7 @@ std::string has_iterations(const KernelSource& source, const clang::ForStmt* loo
   if (range->first) {
     clang::QualType type = range->counter->getType().getUnqualifiedType(),
                     given = range->first->IgnoreImpCasts()->getType();
-    if (type->isDependentType() || given->isDependentType()) return {};
+    if (type->isDependentType() || given->isDependentType() || source.is_generic(range->counter)) return {};
     if (!source.context().hasSameUnqualifiedType(type, given))
       as = "(" + type.getAsString(source.context().getPrintingPolicy()) + ")";
   }

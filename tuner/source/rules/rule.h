@@ -104,6 +104,8 @@ struct Rule {
   /// Expected log gain before it was tried on a kernel, by what it gained where it applied
   /// (docs/benchmarks/polybench.md).
   double gain = 0.03;
+  /// What it writes is right for every type that a template's argument may have, where it sees only one instance's.
+  bool any_type = false;
 };
 
 /// The rule's opportunities for all choices of its parameters.

@@ -3,6 +3,7 @@
 // that they do not overlap:
 //   float C_sum = C[i*n+j];  for (k…) C_sum += A[…] * B[…];  C[i*n+j] = C_sum;
 // A store in front of the loop, `C[i*n+j] = 0;`, becomes that of the register.
+// So is an element of shared memory that a thread has accessed before the loop: then it may add to it now and then.
 // If the number of iterations differs between threads, `for (k = first[i]; k < first[i + 1]; ++k)`, a thread without
 // iterations must not access the element, which may belong to another thread or be out of bounds:
 //   const bool has_iterations = first[i] < first[i + 1];
@@ -186,6 +187,21 @@ bool may_be_accessed(const KernelSource& source, const clang::ForStmt* loop, con
          is_accessed_before(source, loop, element);
 }
 
+/// An array in shared memory that is only named as `a[…]`: no pointer leads to it.
+bool is_shared_array(const KernelSource& source, const clang::VarDecl* array) {
+  if (!array->getType()->isArrayType() || !array->hasAttr<clang::CUDASharedAttr>()) return false;
+  size_t named = 0, elements = 0;
+  for (auto* function : source.functions())
+    walk(function->getBody(), [&](const clang::Stmt* statement) {
+      auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
+      named += reference && reference->getDecl() == array;
+      auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
+      elements += element && named_variable(element->getBase()) == array;
+      return true;
+    });
+  return named == elements;
+}
+
 /// `C[i] = 0;` in front of the loop, with nothing in between but constants stored elsewhere: the store that the
 /// register takes the place of. Null: there is none.
 const clang::BinaryOperator* stored_before(const KernelSource& source, const clang::ForStmt* loop,
@@ -237,7 +253,8 @@ bool promote(const KernelSource& source, const clang::ForStmt* loop, const clang
     return false;
   std::string name = source.fresh_name(base->getName().str() + "_sum");
   clang::QualType type = element->getType().getUnqualifiedType();
-  bool plain = !type->isDependentType() && type->isBuiltinType() && !spelled_by_macro(source, base);
+  bool plain =
+      !type->isDependentType() && type->isBuiltinType() && !spelled_by_macro(source, base) && !source.is_generic(base);
   if (!plain && !guard.empty()) return false;
   std::string spelled_type = plain ? type.getAsString(source.context().getPrintingPolicy()) : "auto";
   std::string indent = source.indentation(begin->begin);
@@ -271,10 +288,13 @@ std::optional<Opportunity> in_loop(const KernelSource& source, const RuleContext
   walk(loop->getBody(), [&](const clang::Stmt* statement) {
     auto* element = assigned_element(statement);
     auto* base = element ? named_variable(element->getBase()) : nullptr;
-    if (base && base->getType()->isPointerType() && !changed.contains(base) &&
-        is_invariant(element->getIdx(), changed) && !is_conditional(source, statement, loop) &&
-        (!breaks || is_accessed_before(source, loop, element)) && seen.insert(base).second) {
-      const bool needs_guard = !may_be_accessed(source, loop, element), others = touches_other_memory(loop, base);
+    const bool shared = base && is_shared_array(source, base);
+    if (base && (shared || (base->getType()->isPointerType() && !changed.contains(base))) &&
+        is_invariant(element->getIdx(), changed) &&
+        ((!breaks && !is_conditional(source, statement, loop)) || is_accessed_before(source, loop, element)) &&
+        seen.insert(base).second) {
+      const bool needs_guard = !may_be_accessed(source, loop, element),
+                 others = !shared && touches_other_memory(loop, base);
       if ((needs_guard && condition.empty()) || (others && !facts.is_unaliased(source, base, loop)) ||
           !promote(source, loop, element, needs_guard ? guard : "", found))
         return true;
@@ -305,12 +325,13 @@ std::vector<Opportunity> find_scalar_promotion(const KernelSource& source, const
 
 const Rule kScalarPromotion = {
     "scalar_promotion",
-    "keep a loop's accumulator in a register instead of global memory",
-    "the element's index does not change in the loop, every iteration accesses it and no other "
-    "element, and no other pointer leads to it",
+    "keep a loop's accumulator in a register instead of memory",
+    "the element's index does not change in the loop, every iteration accesses it, or the thread did before, and no "
+    "other element, and no other pointer leads to it",
     {},
     find_scalar_promotion,
     {Bound::Latency, Bound::Memory},
-    0.2};
+    0.2,
+    true};
 
 }  // namespace kernelift::tuner

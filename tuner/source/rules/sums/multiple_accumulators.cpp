@@ -219,6 +219,8 @@ const Rule kMultipleAccumulators = {
     "than it holds",
     {{"sums", {4, 8, 2}}},
     find_multiple_accumulators,
-    {Bound::Latency, Bound::Compute}};
+    {Bound::Latency, Bound::Compute},
+    0.03,
+    true};
 
 }  // namespace kernelift::tuner

@@ -178,6 +178,7 @@ const Rule kThreadToWarp = {
     {{"threads", {256, 32, 1024}}},
     find_thread_to_warp,
     {Bound::Latency, Bound::Memory},
-    1.2};
+    1.2,
+    true};
 
 }  // namespace kernelift::tuner

@@ -285,6 +285,7 @@ const Rule kBlockReduction = {
     {{"threads", {32, 8, 16, 4}}},
     find_block_reduction,
     {Bound::Latency, Bound::Memory},
-    1.2};
+    1.2,
+    true};
 
 }  // namespace kernelift::tuner

@@ -62,6 +62,7 @@ const Rule kLoopToGrid = {
     {{"blocks", {64, 8, 512}}},
     find_loop_to_grid,
     {Bound::Latency, Bound::Unknown},
-    1};
+    1,
+    true};
 
 }  // namespace kernelift::tuner

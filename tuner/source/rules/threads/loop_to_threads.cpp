@@ -238,6 +238,7 @@ const Rule kLoopToThreads = {
     {},
     find_loop_to_threads,
     {Bound::Latency, Bound::Unknown},
-    1.5};
+    1.5,
+    true};
 
 }  // namespace kernelift::tuner

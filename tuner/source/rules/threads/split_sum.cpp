@@ -252,7 +252,7 @@ bool SplitFinder::add_variable_sum(SplitItem& item, const std::string& key, cons
   sum.target = source_.spelled(object);
   const bool whole = named_variable(object) == reduced.root;
   if (whole) sum.type = spelled_type(source_, reduced.root);
-  if (sum.type.empty() && object->getType()->isBuiltinType())
+  if (sum.type.empty() && object->getType()->isBuiltinType() && !source_.is_generic(object))
     sum.type = object->getType().getUnqualifiedType().getAsString(source_.context().getPrintingPolicy());
   if (sum.type.empty()) return false;
   sum.bytes = static_cast<size_t>(source_.context().getTypeSizeInChars(object->getType()).getQuantity());

@@ -149,6 +149,7 @@ const Rule kWarpReduction = {"warp_reduction",
                              {{"lanes", {32, 8, 4}}, {"interleaved", {0, 1}}},
                              find_warp_reduction,
                              {Bound::Memory, Bound::Latency},
-                             1};
+                             1,
+                             true};
 
 }  // namespace kernelift::tuner
