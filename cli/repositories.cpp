@@ -2,6 +2,7 @@
 #include "cli/repositories.h"
 
 #include <algorithm>
+#include <set>
 
 #include "reintegrate/tree/git_trees.h"
 
@@ -50,8 +51,10 @@ Status note_state_of_repositories(const Context& context, const std::vector<fs::
     std::string names;
     for (size_t i = 0; i < changed.size() && i < kShown; ++i) names += (i ? ", " : "") + changed[i];
     if (changed.size() > kShown) names += " and " + std::to_string(changed.size() - kShown) + " more";
-    context.note("Uncommitted changes in " + names +
-                 ": no kernel in such a file is patched until you commit it, and optimize does not tune one.");
+    context.note(
+        "Uncommitted changes in " + names +
+        ": no kernel in such a file, or with lines of it in its text, is patched until you commit it, and optimize "
+        "does not tune one.");
   }
   if (!hooks.empty())
     context.note("The repository's hooks (" + hooks + ") " +
@@ -59,6 +62,16 @@ Status note_state_of_repositories(const Context& context, const std::vector<fs::
                       ? "are run on every patch; one that they do not let pass is not kept (--hooks skip: not run)."
                       : "are not run on patches."));
   return done();
+}
+
+std::string uncommitted_part(const Mep& mep) {
+  std::set<fs::path> own;
+  for (auto& function : mep.functions) own.insert(fs::path(function.file).lexically_normal());
+  for (auto& line : mep.origins)
+    if (!line.file.empty()) own.insert(fs::path(line.file).lexically_normal());
+  for (auto& file : reintegrate::GitTree::changed_files(mep.app_root))
+    if (own.contains((fs::path(mep.app_root) / file).lexically_normal())) return file;
+  return "";
 }
 
 }  // namespace kernelift::cli

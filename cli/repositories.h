@@ -7,6 +7,7 @@
 
 #include "cli/verb.h"
 #include "core/base/result.h"
+#include "core/model/mep.h"
 
 namespace kernelift::cli {
 
@@ -17,5 +18,9 @@ Result<std::vector<std::filesystem::path>> repository_tops(const std::vector<std
 /// (`run_hooks`) or are not. An Error: a lock of git's that stays.
 Status note_state_of_repositories(const Context& context, const std::vector<std::filesystem::path>& further,
                                   bool run_hooks);
+
+/// A file that has changed since the last commit and that the kernel's text is of, or a header that its text takes
+/// lines from: what was measured with it would be in no commit. Relative to the application's root; empty: none is.
+std::string uncommitted_part(const Mep& mep);
 
 }  // namespace kernelift::cli

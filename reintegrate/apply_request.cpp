@@ -2,6 +2,7 @@
 // not the patch.
 #include "reintegrate/apply_request.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/file.h"
@@ -152,6 +153,24 @@ Result<RunOffer> offer_of(const tuner::Run& run, const fs::path& state, Embeddin
   return offer;
 }
 
+namespace {
+
+/// `cd data && ../app input > out`: one of the commands that a shell runs one after another is the recorded one. The
+/// share that its kernel has of it is about that of all.
+bool runs_among_others(const std::vector<std::string>& line, const std::vector<std::string>& recorded) {
+  auto ends = [](const std::string& word) { return word == "&&" || word == ";" || word == "||"; };
+  auto redirects = [](const std::string& word) { return word.starts_with('>') || word.starts_with("2>"); };
+  for (size_t begin = 0; begin < line.size() && !recorded.empty(); ++begin) {
+    if (begin > 0 && !ends(line[begin - 1])) continue;
+    const auto stop = std::find_if(line.begin() + static_cast<ptrdiff_t>(begin), line.end(),
+                                   [&](auto& word) { return ends(word) || redirects(word); });
+    if (std::equal(line.begin() + static_cast<ptrdiff_t>(begin), stop, recorded.begin(), recorded.end())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void set_commands(const std::string& run, const std::string& check, const std::optional<Metric>& metric,
                   RunOffer& offer) {
   offer.request.run = run, offer.request.check = check, offer.request.trial.metric = metric;
@@ -184,7 +203,8 @@ void set_commands(const std::string& run, const std::string& check, const std::o
     if (on_path && !recorded.empty()) recorded[0] = fs::path(recorded[0]).filename().string();
     return asked == recorded;
   };
-  if (same(words(timed), by_shell ? words(then[2]) : then)) return;
+  if (same(words(timed), by_shell ? words(then[2]) : then) || (!by_shell && runs_among_others(words(timed), then)))
+    return;
   offer.kernel_share = 0, offer.shares.clear();
   offer.request.notes.push_back("Nothing is predicted for the application: the recorded command is '" +
                                 (by_shell ? then[2] : join_command(then)) +

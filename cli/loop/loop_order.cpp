@@ -56,6 +56,7 @@ double time_slice(const std::vector<LoopRow>& rows, size_t at, double left, cons
   double mine = sum > 0 ? left * to_be_won(rows[at]) / sum : 0;
   if (waiting > 0) mine = std::min(mine, kMostOfTheTime * left);
   mine = std::max(mine, kWorthTuning);
+  if (waiting > 0 && left >= 2 * kWorthTuning) return std::min(mine, left - kWorthTuning);
   return left - mine < kWorthTuning ? left : mine;
 }
 

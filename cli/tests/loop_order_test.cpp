@@ -36,7 +36,10 @@ TEST(LoopOrder, TimeIsDividedByWhatCanBeWonAndOneKernelDoesNotTakeAllOfIt) {
   EXPECT_NEAR(time_slice({with(0.3), with(0.3), with(0.3)}, 0, 90, limits), 30, 1e-9);
   EXPECT_NEAR(time_slice({with(0.3, 0.9), with(0.27)}, 0, 100, limits), 10, 1e-9);
   EXPECT_EQ(time_slice({with(0.3), with(0.1)}, 1, 40, limits), 40) << "the last has all that is left";
-  EXPECT_EQ(time_slice({with(0.3), with(0.001)}, 0, 15, limits), 15) << "the rest would be too short for another one";
+  EXPECT_NEAR(time_slice({with(0.44), with(0.22)}, 0, 30, limits), 20, 1e-9)
+      << "what is worth tuning is left for another";
+  EXPECT_EQ(time_slice({with(0.6), with(0.2), with(0.1)}, 0, 20, limits), 10);
+  EXPECT_EQ(time_slice({with(0.3), with(0.1)}, 0, 15, limits), 15) << "the rest would be too short for another one";
 }
 
 LoopRow refused(double share) {

@@ -225,6 +225,8 @@ class RunToApply {
     KERNELIFT_ASSIGN(reintegrate::Embedding embedding,
                      reintegrate::embedding_on(context.device == "cpu" ? "cpu" : run.meta().device, options.embed));
     KERNELIFT_ASSIGN(reintegrate::RunOffer offer, offer_of(run, state, embedding));
+    if (std::string changed = uncommitted_part(offer.request.mep); !changed.empty())
+      return refused(changed + " has uncommitted changes, and the kernel's text is of it: commit or stash them first");
     restart_if_addresses_taken(offer.request.mep, context);  // Confirming screened candidates maps the MEP's memory.
     if (options.candidate) KERNELIFT_TRY(keep_only(*options.candidate, offer, run));
     auto made = std::make_unique<RunToApply>(context, options, std::move(file), std::move(run), std::move(offer));

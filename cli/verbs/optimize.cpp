@@ -289,7 +289,7 @@ class Loop {
       return end(row, "refused", std::string("not tuned: a patch of its source has to be built: ") + kGiveBuild);
     reintegrate::PatchableParts parts = reintegrate::patchable_parts(*lifted, repositories_);
     if (parts.none()) return end(row, "refused", "not tuned: " + parts.why());
-    if (std::string file = uncommitted(*lifted); !file.empty())
+    if (std::string file = uncommitted_part(*lifted); !file.empty())
       return end(row, "refused", "not tuned: " + file + " has uncommitted changes; commit or stash them");
     // One cache mode suffices to verify the MEP; both would take twice the time.
     std::vector<std::string> replay{"replay", row.mep, "--device", context_.device, "--warm"};
@@ -307,15 +307,6 @@ class Loop {
       if (auto read = kernel_facts_from_json(*facts, "replay"); read.ok())
         if (auto roofs = sandbox::diagnose(*read).roofs; !roofs.empty())
           row.roof = roofs[0].share, row.roof_name = roofs[0].name;
-  }
-
-  /// A file of the kernel's that has changed since the last commit, so that no patch could be one of its own.
-  static std::string uncommitted(const Mep& mep) {
-    for (auto& file : reintegrate::GitTree::changed_files(mep.app_root))
-      for (auto& function : mep.functions)
-        if ((fs::path(mep.app_root) / file).lexically_normal() == fs::path(function.file).lexically_normal())
-          return file;
-    return "";
   }
 
   void work_on(size_t at) {

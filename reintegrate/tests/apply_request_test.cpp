@@ -95,6 +95,9 @@ TEST(RunOffer, PredictsNothingForAnotherCommandLineThanTheRecordedOne) {
   EXPECT_EQ(share({"/opt/python/bin/python3", "run.py"}, "./python3 run.py"), 0);
   EXPECT_EQ(share({"./app", "input.dat"}, "./app large.dat"), 0);
   EXPECT_EQ(share({"sh", "-c", "./app"}, "./app && ./app"), 0);
+  EXPECT_EQ(share({"../app", "in"}, "cd data && rm -f out && ../app in > out"), 0.5);
+  EXPECT_EQ(share({"../app", "in"}, "cd data && ../app other > out"), 0);
+  EXPECT_EQ(share({"./app"}, "repeat ./app"), 0) << "another program's argument";
   EXPECT_EQ(share({"./app"}, "", "./check"), 0) << "without --run the check is timed";
 }
 

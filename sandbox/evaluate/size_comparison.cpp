@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/processor_time.h"
+#include "core/compiler/written/source_tokens.h"
 #include "core/model/kernel/declared_number.h"
 #include "core/model/kernel_key.h"
 #include "core/model/launch/limits.h"
@@ -19,6 +20,27 @@
 
 namespace kernelift::sandbox {
 namespace {
+
+/// The text's tokens without `#pragma unroll`.
+std::string unrolled_alike(const std::string& text) {
+  const std::vector<SourceToken> tokens = source_tokens(text);
+  const std::vector<DirectiveTokens> all = directives(tokens);
+  std::string left;
+  size_t next = 0;
+  for (size_t at = 0; at < tokens.size();) {
+    while (next < all.size() && all[next].begin <= at) ++next;
+    // A directive's tokens are counted from behind its '#'.
+    const bool unrolls = next < all.size() && all[next].begin == at + 1 && at + 2 < all[next].end &&
+                         tokens[at + 1].is("pragma") && tokens[at + 2].is("unroll");
+    if (unrolls) {
+      at = all[next].end;
+      continue;
+    }
+    left += (tokens[at].starts_line ? "\n" : " ") + tokens[at].text;
+    ++at;
+  }
+  return left;
+}
 
 /// The candidate is launched with another grid or block than the original.
 bool changes_launch(const Candidate& candidate, const Mep& mep) {
@@ -321,6 +343,10 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Appli
 }
 
 legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bounds bounds) {
+  // What only tells the compiler how often to unroll means the same.
+  if (candidate.source != source_ && candidate.scratch.empty() && !changes_launch(candidate, mep_) &&
+      unrolled_alike(candidate.source) == unrolled_alike(source_))
+    return {Kind::Proven, {}, {}, 0, {}, {}, true};
   Candidate what;
   what.source = candidate.source, what.launches = candidate.launches, what.scratch = candidate.scratch;
   what.values = candidate.values;

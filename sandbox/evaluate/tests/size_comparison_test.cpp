@@ -379,7 +379,7 @@ TEST_F(SizeComparisonTest, IsOfTheRecordedBlockAloneWhereNoLaunchIsKnown) {
   EXPECT_TRUE(pool_->compile_own(kGuarded).ok());
   SizeComparison comparison(mep_, *pool_, kGuarded);
   Candidate candidate;
-  candidate.source = std::string(kGuarded) + "\n";
+  candidate.source = std::string(kGuarded) + "// again\n__device__ int unused;\n";
   const auto answer = comparison.answer(candidate);
   ASSERT_EQ(answer.kind, Kind::UnderPremise) << answer.why;
   EXPECT_EQ(answer.premise->text(), "blockDim.x == 128 && blockDim.y == 1 && blockDim.z == 1");
@@ -517,6 +517,23 @@ TEST_F(SizeComparisonTest, AnotherBlockOfIndependentThreadsGivesTheSameValues) {
       "  if (i < n) out[i] = x[i] * blockDim.x;\n"
       "}\n";
   EXPECT_FALSE(with_block(of_block, 256).same_values);
+}
+
+TEST_F(SizeComparisonTest, HowOftenALoopIsUnrolledChangesNothing) {
+  const std::string begin = "__global__ void twice(const float* x, float* out, int n) {\n",
+                    loop = "  for (int i = 0; i < n; ++i) out[(int)x[i]] += x[(int)out[i]];\n}\n";
+  EXPECT_TRUE(pool_->compile_own(begin + loop).ok());
+  SizeComparison comparison(mep_, *pool_, begin + loop);
+  Candidate candidate;
+  candidate.source = begin + "  // Four at a time.\n  #pragma unroll 4\n" + loop;
+  auto answer = comparison.answer(candidate);
+  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
+  EXPECT_TRUE(answer.same_values);
+  EXPECT_TRUE(answer.assumptions.empty()) << "whatever it touches";
+  candidate.source = begin + "  #pragma unroll 4\n  ++n;\n" + loop;
+  EXPECT_FALSE(comparison.answer(candidate).same_values);
+  candidate.source = begin + "  #pragma clang fp reassociate(on)\n" + loop;
+  EXPECT_FALSE(comparison.answer(candidate).kind == Kind::Proven && comparison.answer(candidate).assumptions.empty());
 }
 
 TEST_F(SizeComparisonTest, StepsAndMemoryOfACandidatesOwnAreNotKnown) {
