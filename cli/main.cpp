@@ -7,6 +7,7 @@
 
 #include "cli/verbs.h"
 #include "core/base/descriptor.h"
+#include "core/base/shown/near_names.h"
 #include "core/base/shown/outside_text.h"
 #include "core/base/shown/secrets.h"
 #include "reintegrate/tree/patch_journal.h"
@@ -109,9 +110,14 @@ int run(int argc, char** argv) {
   std::string word = argv[1];
   bool known = std::ranges::any_of(kVerbs, [&](const Verb* verb) { return verb->name == word; });
   const std::span words(argv, static_cast<size_t>(argc));
-  if (!known && !word.starts_with('-'))
-    return static_cast<int>(wrong_usage(
-        "kernelift: there is no verb '" + kernelift::shown_line(word) + "'; kernelift --help lists all verbs", words));
+  if (!known && !word.starts_with('-')) {
+    std::vector<std::string> verbs;
+    for (const Verb* verb : kVerbs) verbs.emplace_back(verb->name);
+    const std::string near = kernelift::did_you_mean(word, verbs);
+    return static_cast<int>(wrong_usage("kernelift: there is no verb '" + kernelift::shown_line(word) + "'" +
+                                            (near.empty() ? ";" : near) + " kernelift --help lists all verbs",
+                                        words));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -156,7 +156,8 @@ TEST(CommandLine, NamesTheUnknownOrMissingWordAndTheHelp) {
   SlotFolder folder;
   EXPECT_THAT(
       run({"tun", "x"}, folder.path()),
-      AllOf(HasSubstr("kernelift: there is no verb 'tun'; kernelift --help lists all verbs\n"), HasSubstr("exit 2")));
+      AllOf(HasSubstr("kernelift: there is no verb 'tun'; did you mean tune? kernelift --help lists all verbs\n"),
+            HasSubstr("exit 2")));
   EXPECT_THAT(
       run({"scan", "--nosuch"}, folder.path()),
       AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; see kernelift scan --help\n"), HasSubstr("exit 2")));

@@ -344,23 +344,21 @@ Result<Exit> apply_several(const Context& context, const Options& options) {
   std::set<std::string> kernels;
   std::vector<std::string> notes;
   Json without = Json::array();
-  auto leave_out = [&](const RunToApply& run, const std::string& why) {
-    const std::string& kernel = run.offer.request.mep.kernel_name;
+  auto leave_out = [&](const RunToApply& run, const std::string& kernel, const std::string& why) {
     context.note("apply: " + kernel + " is left out: " + why);
     without.push_back({{"kernel", kernel}, {"run", run.file().filename().string()}, {"why", why}});
   };
   for (auto& name : options.runs) {
     KERNELIFT_ASSIGN(auto run, RunToApply::open(context, options, name));
+    const std::string kernel = run->offer.request.mep.kernel_name;
     if (auto origin = extractor::origin_of_program(run->offer.request.root)) {
-      leave_out(*run, "no file of the application has it (its text is " + *origin + "): apply its run alone");
+      leave_out(*run, kernel, "no file of the application has it (its text is " + *origin + "): apply its run alone");
       continue;
     }
-    const Mep& mep = run->offer.request.mep;
-    if (!kernels.insert(mep.kernel_id).second)
-      return usage_error("several of the runs are of '" + mep.kernel_name + "': name one of each kernel");
+    if (!kernels.insert(run->offer.request.mep.kernel_id).second)
+      return usage_error("several of the runs are of '" + kernel + "': name one of each kernel");
     request = run->offer.request;
     notes.insert(notes.end(), request.notes.begin(), request.notes.end());
-    const std::string kernel = mep.kernel_name;
     auto change = best_change(std::move(run->offer), run->confirm());
     if (InterruptGuard::interrupted()) return Error{"interrupted; nothing was changed", Exit::Interrupted};
     if (change.ok()) {
@@ -368,7 +366,7 @@ Result<Exit> apply_several(const Context& context, const Options& options) {
       continue;
     }
     if (change.error().exit != Exit::No && change.error().exit != Exit::Refused) return std::move(change).error();
-    leave_out(*run, change.error().message);
+    leave_out(*run, kernel, change.error().message);
   }
   if (changes.empty()) return answer_is_no("none of these runs has a change that can be patched in");
   request.notes = restoration_notes(leftovers);

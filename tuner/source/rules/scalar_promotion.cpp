@@ -142,6 +142,7 @@ bool is_accessed_before(const KernelSource& source, const clang::ForStmt* loop,
                         const clang::ArraySubscriptExpr* element) {
   auto* around = llvm::cast<clang::CompoundStmt>(source.parent(loop));
   auto variables = variables_in(element);
+  std::erase_if(variables, [](auto* one) { return one->getType()->isArrayType(); });  // Its elements may change.
   const std::string same = squeezed(source.spelled(element));
   bool there = false;
   for (auto* statement : around->body()) {

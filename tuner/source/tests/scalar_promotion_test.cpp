@@ -31,6 +31,25 @@ TEST(ScalarPromotion, TakesThePlaceOfAStoreInFrontOfTheLoop) {
   EXPECT_THAT(promoted("y[i] += 1;"), HasSubstr("  y[i] += 1;\n  float y_sum = y[i];\n"));
 }
 
+TEST(ScalarPromotion, KeepsAnElementOfSharedMemoryThatTheThreadAddsToNowAndThen) {
+  auto promoted = [](const std::string& first, const std::string& more = "") {
+    return after("scalar_promotion",
+                 "__global__ void k(float *y, const int *x, int n) {\n  __shared__ float s[64];\n" + more +
+                     "  int t = threadIdx.x;\n" + first +
+                     "  for (int j = t; j < n; j += 64) {\n    if (x[j] > 0) s[t] -= y[j];\n  }\n  __syncthreads();\n"
+                     "  y[0] = s[0];\n}\n");
+  };
+  const std::string loop =
+      "  for (int j = t; j < n; j += 64) {\n    if (x[j] > 0) s_sum -= y[j];\n  }\n  s[t] = s_sum;\n  "
+      "__syncthreads();\n";
+  EXPECT_THAT(promoted("  s[t] = 0;\n  y[n] = 0;\n"), HasSubstr("  float s_sum = 0;\n  y[n] = 0;\n" + loop));
+  EXPECT_THAT(promoted("  s[t] += y[t];\n"), HasSubstr("  s[t] += y[t];\n  float s_sum = s[t];\n" + loop));
+  EXPECT_EQ(promoted(""), "") << "a thread that adds nothing leaves the element alone";
+  EXPECT_EQ(promoted("  if (n > 3) s[t] = 0;\n"), "");
+  EXPECT_EQ(promoted("  s[t] = 0;\n  t = n - t;\n"), "") << "another element";
+  EXPECT_EQ(promoted("  s[t] = 0;\n", "  float *p = s;\n  p[0] = 1;\n"), "") << "what leads to it besides";
+}
+
 TEST(ScalarPromotion, UnderstandsPlainAssignment) {
   EXPECT_THAT(
       after("scalar_promotion",
