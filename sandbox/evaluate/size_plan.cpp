@@ -347,7 +347,7 @@ class Planner {
     for (auto& [name, p] : launch.directly) {
       const auto recorded = mep_.integer_argument(instance, p);
       if (!recorded || std::ranges::find(varied, name) != varied.end() || question_.compared.contains(p) ||
-          mep_.parameters[p].scalar == "bool")
+          mep_.parameters[p].scalar == "bool" || *recorded == INT64_MAX || *recorded == INT64_MIN)
         continue;
       for (int64_t value : {*recorded - 1, *recorded + 1}) {
         if (added == kMostFactors) return;

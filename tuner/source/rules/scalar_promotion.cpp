@@ -188,7 +188,19 @@ bool may_be_accessed(const KernelSource& source, const clang::ForStmt* loop, con
          is_accessed_before(source, loop, element);
 }
 
-/// An array in shared memory that is only named as `a[…]`: no pointer leads to it.
+/// The element is read or assigned where it stands: its address goes nowhere.
+bool is_used_in_place(const KernelSource& source, const clang::Stmt* element) {
+  const clang::Stmt* around = source.parent(element);
+  while (llvm::isa_and_nonnull<clang::ParenExpr>(around)) element = around, around = source.parent(around);
+  if (auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(around))
+    return cast->getCastKind() == clang::CK_LValueToRValue;
+  if (auto* binary = llvm::dyn_cast_or_null<clang::BinaryOperator>(around))
+    return binary->isAssignmentOp() && binary->getLHS() == element;
+  auto* unary = llvm::dyn_cast_or_null<clang::UnaryOperator>(around);
+  return unary && unary->isIncrementDecrementOp();
+}
+
+/// An array in shared memory of which nothing is named but elements, in place: no pointer leads to it.
 bool is_shared_array(const KernelSource& source, const clang::VarDecl* array) {
   if (!array->getType()->isArrayType() || !array->hasAttr<clang::CUDASharedAttr>()) return false;
   size_t named = 0, elements = 0;
@@ -197,7 +209,7 @@ bool is_shared_array(const KernelSource& source, const clang::VarDecl* array) {
       auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
       named += reference && reference->getDecl() == array;
       auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
-      elements += element && named_variable(element->getBase()) == array;
+      elements += element && named_variable(element->getBase()) == array && is_used_in_place(source, element);
       return true;
     });
   return named == elements;

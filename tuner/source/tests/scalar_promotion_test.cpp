@@ -47,7 +47,9 @@ TEST(ScalarPromotion, KeepsAnElementOfSharedMemoryThatTheThreadAddsToNowAndThen)
   EXPECT_EQ(promoted(""), "") << "a thread that adds nothing leaves the element alone";
   EXPECT_EQ(promoted("  if (n > 3) s[t] = 0;\n"), "");
   EXPECT_EQ(promoted("  s[t] = 0;\n  t = n - t;\n"), "") << "another element";
-  EXPECT_EQ(promoted("  s[t] = 0;\n", "  float *p = s;\n  p[0] = 1;\n"), "") << "what leads to it besides";
+  for (const char* other : {"  float *p = s;\n  p[0] = 1;\n", "  float *p = &s[0];\n  p[0] = 1;\n",
+                            "  float &first = s[0];\n  first = 1;\n", "  atomicAdd(&s[n], 1.0f);\n"})
+    EXPECT_EQ(promoted("  s[t] = 0;\n", other), "") << other << "leads to it besides";
 }
 
 TEST(ScalarPromotion, UnderstandsPlainAssignment) {
