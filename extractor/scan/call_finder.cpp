@@ -20,6 +20,55 @@ using namespace clang;
 constexpr int kCallers = 6;            ///< Levels of callers above the function that launches.
 constexpr size_t kMostStates = 10000;  ///< Call chains per launch: wrappers that call each other have very many.
 
+/// Pointers that a function assigns to its variables, `if (in_place) to = from;`, and under which conditions. What
+/// exchanges two of them, `t = a; a = b; b = t;`, makes none another's: what a block assigns is not taken for what it
+/// was.
+class PointerAssignments {
+ public:
+  struct Assigned {
+    const Expr* value;
+    std::vector<std::pair<const Expr*, bool>> where;  ///< Conditions of the branches around it, and whether they hold.
+  };
+  explicit PointerAssignments(const Stmt* body) { walk(body, {}); }
+  std::multimap<const VarDecl*, Assigned> values;
+
+ private:
+  static const VarDecl* variable(const Expr* e) {
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(e->IgnoreParenCasts());
+    return reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+  }
+  /// The variable and the value of `to = from`, of a pointer, where `from` is no call.
+  static std::pair<const VarDecl*, const Expr*> assignment(const Stmt* statement) {
+    auto* binary = llvm::dyn_cast<BinaryOperator>(statement);
+    if (!binary || binary->getOpcode() != BO_Assign || !binary->getLHS()->getType()->isPointerType() ||
+        llvm::isa<CallExpr>(binary->getRHS()->IgnoreParenCasts()))
+      return {};
+    return {variable(binary->getLHS()), binary->getRHS()};
+  }
+  void walk(const Stmt* statement, const std::vector<std::pair<const Expr*, bool>>& where,
+            const std::set<const VarDecl*>& exchanged = {}) {
+    if (!statement) return;
+    if (auto* branch = llvm::dyn_cast<IfStmt>(statement)) {
+      for (bool holds : {true, false}) {
+        auto more = where;
+        more.emplace_back(branch->getCond(), holds);
+        walk(holds ? branch->getThen() : branch->getElse(), more);
+      }
+      return;
+    }
+    if (auto [to, value] = assignment(statement); to && !exchanged.contains(variable(value)))
+      values.insert({to, {value, where}});
+    std::set<const VarDecl*> targets;
+    if (auto* block = llvm::dyn_cast<CompoundStmt>(statement))
+      for (auto* one : block->body()) {
+        if (auto* declaration = llvm::dyn_cast<DeclStmt>(one))
+          for (auto* declared : declaration->decls()) targets.insert(llvm::dyn_cast<VarDecl>(declared));
+        targets.insert(assignment(one).first);
+      }
+    for (auto* child : statement->children()) walk(child, where, targets);
+  }
+};
+
 class CallVisitor : public DynamicRecursiveASTVisitor {
  public:
   CallVisitor(const ParsedUnit& unit, const std::function<std::string(const FunctionDecl*)>& label)
@@ -37,6 +86,7 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
         function->isDependentContext())
       return true;
     function_ = function, caller_ = label(function);
+    assigned_ = PointerAssignments(function->getBody()).values;
     TraverseStmt(function->getBody());
     function_ = nullptr;
     return true;
@@ -134,8 +184,11 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
       return bases(binary->getLHS()->getType()->isPointerType() ? binary->getLHS() : binary->getRHS());
     if (auto* made = llvm::dyn_cast<CXXConstructExpr>(e); made && made->getNumArgs() == 1)
       return bases(made->getArg(0));
-    if (auto* member = llvm::dyn_cast<MemberExpr>(e); member && !member->isImplicitAccess())
-      return of(member->getBase(), "." + member->getMemberDecl()->getNameAsString());
+    if (auto* member = llvm::dyn_cast<MemberExpr>(e); member && !member->isImplicitAccess()) {
+      auto all = of(member->getBase(), "." + member->getMemberDecl()->getNameAsString());
+      if (auto* given = initial(member)) all.merge(bases(given));
+      return all;
+    }
     if (auto* call = llvm::dyn_cast<CXXMemberCallExpr>(e);
         call && call->getNumArgs() == 0 && call->getMethodDecl() && call->getImplicitObjectArgument())
       return of(call->getImplicitObjectArgument(), "." + call->getMethodDecl()->getNameAsString() + "()");
@@ -146,10 +199,22 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     }
     if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
       auto* parameter = llvm::dyn_cast<ParmVarDecl>(reference->getDecl());
+      auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
+      if (variable && assigned_.contains(variable) && open_.insert(variable).second) {
+        auto all = bases(e);
+        for (auto [at, end] = assigned_.equal_range(variable); at != end; ++at)
+          for (PassedMemory base : bases(at->second.value)) {
+            for (auto& [condition, holds] : at->second.where)
+              if (!condition->HasSideEffects(unit_.context))
+                base.where.emplace(text_of(condition->IgnoreParenImpCasts()), holds);
+            all.insert(std::move(base));
+          }
+        open_.erase(variable);
+        return all;
+      }
       if (parameter && parameter->getDeclContext() == function_)
         return {{"#" + std::to_string(parameter->getFunctionScopeIndex())}};
       // Another name for what a pointer began with.
-      auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
       const bool copies = variable && !parameter && variable->isLocalVarDecl() && variable->getInit() &&
                           variable->getType()->isPointerType();
       if (copies && !llvm::isa<CallExpr>(variable->getInit()->IgnoreParenCasts())) {
@@ -161,6 +226,18 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     if (llvm::isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, StringLiteral>(e)) return {};
     std::string text = text_of(e);
     return text.empty() || text == "NULL" ? std::set<PassedMemory>() : std::set{PassedMemory{text}};
+  }
+  /// What the member of a local structure began with: `{to, from}`. Null: it has another form.
+  static const Expr* initial(const MemberExpr* member) {
+    auto* reference = llvm::dyn_cast<DeclRefExpr>(member->getBase()->IgnoreParenImpCasts());
+    auto* object = reference ? llvm::dyn_cast<VarDecl>(reference->getDecl()) : nullptr;
+    auto* field = llvm::dyn_cast<FieldDecl>(member->getMemberDecl());
+    auto* list = object && field && object->isLocalVarDecl() && object->getInit()
+                     ? llvm::dyn_cast<InitListExpr>(object->getInit())
+                     : nullptr;
+    if (!list || !field->getType()->isPointerType() || field->getParent()->isUnion()) return nullptr;
+    const unsigned at = field->getFieldIndex();
+    return at < list->getNumInits() ? list->getInit(at) : nullptr;
   }
   /// Without blanks.
   std::string text_of(const Expr* e) const {
@@ -175,6 +252,8 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
   Launchers launchers_;
   const std::function<std::string(const FunctionDecl*)>& label_;
   const FunctionDecl* function_ = nullptr;
+  std::multimap<const VarDecl*, PointerAssignments::Assigned> assigned_;  ///< In that function.
+  mutable std::set<const VarDecl*> open_;                                 ///< Whose bases are being looked for.
   std::string caller_;
   std::map<const FunctionDecl*, std::string> labels_;
 };

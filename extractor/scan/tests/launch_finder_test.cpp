@@ -1,4 +1,4 @@
-// Launch sites, their geometry and the memory that callers pass to them, in scans of small applications.
+// Launch sites and their geometry, in scans of small applications.
 #include "extractor/scan/scan.h"
 
 #include <gtest/gtest.h>
@@ -385,54 +385,6 @@ void by_table(float* x, int i) { table[i]<<<1, 32>>>(x); }
   ASSERT_EQ(index.launches.size(), 3u);
   for (auto& launch : index.launches)
     EXPECT_EQ(launch.kernels.size(), launch.enclosing == "by_member" ? 1u : 2u) << launch.enclosing;
-}
-
-TEST(LaunchFinder, FollowsCallersThatPassTheSameMemoryTwice) {
-  // Each text calls a function S(to, from, n) of another unit, which launches k(to + n, from).
-  const std::pair<const char*, bool> callers[] = {
-      {"void run(float* a, float* b) { S(a, b, 1); }", false},
-      {"void run(float* a, float* b) { S(a, b, 1); S(a, a, 1); }", true},
-      {"void run(float* a, float* b, bool in_place) { S(in_place ? b : a, &b[7], 1); }", true},
-      {"void twice(float* x, float* y) { S(x, y, 1); } void run(float* a) { twice(a, a + 7); }", true},
-      {"struct Grid { float *u, *v; }; void run(Grid& g) { S(g.u, g.v, 1); }", false},
-      {"struct Grid { float *u, *v; }; void step(Grid& g, Grid& h) { S(g.u, h.u, 1); } void run(Grid& g) { step(g, g); "
-       "}",
-       true},
-      {"template <class T> void any(T* x, T* y) { S(x, y, 1); } void run(float* a) { any(a, a); }", true},
-      {"float* buffer; void step(float* to) { S(to, buffer, 1); } void run() { step(buffer); }", true},
-      {"void run(float* a, float* b, int k) { S(k % 2 ? a : b, k % 2 ? b : a, 1); }", false},
-      {"void run(float* a, float* b, int k) { S(k % 2 ? a : b, k % 3 ? b : a, 1); }", true},
-      {"void run(float* a, float* b, int k) { S(k++ % 2 ? a : b, k++ % 2 ? b : a, 1); }", true},
-      {"void step(float* x, float* y, int k) { S(k ? x : y, k ? y : x, 1); } void run(float* a, float* b, int k) { "
-       "step(k ? a : b, k ? b : a, 1); }",
-       false},
-      {"void step(float* x, float* y, int k) { S(k ? x : y, y, 1); } void run(float* a, float* b, int k) { "
-       "step(a, k ? b : a, 0); }",
-       true},
-      {"void run(float* x) { float* y = x; S(x, y, 1); }", true},
-      {"void run(float* x, float* z) { float *y = x, *w = z; S(w, y, 1); }", false},
-      {"float* make(float*); void run(float* x) { float* y = make(x); S(x, y, 1); }", false},
-      {"void S(int, int); void run(int a) { S(a, a); }", false}};  // Another function of the same name.
-  std::string header,
-      launching =
-          "#include \"smooth.h\"\n__global__ void k(float* to, const float* from) { to[threadIdx.x] = "
-          "from[threadIdx.x]; }\n",
-      calling = "#include \"smooth.h\"\n";
-  for (size_t i = 0; i < std::size(callers); ++i) {
-    std::string name = "smooth_" + std::to_string(i), text = callers[i].first;
-    header += "void " + name + "(float* to, const float* from, int n);\n";
-    launching +=
-        "void " + name + "(float* to, const float* from, int n) { k<<<1, 32>>>(to + n, (const float*)from); }\n";
-    for (size_t at; (at = text.find("S(")) != text.npos;) text.replace(at, 1, name);
-    calling += "namespace n" + std::to_string(i) + " { " + text + " }\n";
-  }
-  TestApp app;
-  app.header("smooth.h", header).unit("smooth.cu", launching).unit("main.cu", calling);
-  auto index = app.scan();
-  ASSERT_EQ(index.launches.size(), std::size(callers));
-  for (size_t i = 0; i < std::size(callers); ++i)
-    EXPECT_EQ(index.launches[i].one_memory.size(), callers[i].second ? 1u : 0u) << callers[i].first;
-  EXPECT_EQ(index.launches[1].one_memory[0], (std::pair<size_t, size_t>{0, 1}));
 }
 
 TEST(LaunchFinder, ReadsTheConfigurationOfAnExtendedLaunch) {
