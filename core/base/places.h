@@ -2,12 +2,19 @@
 // and neither may "u[now]" and "u[1-now]". EXPECTS: texts without blanks. Different names count as different memory.
 #pragma once
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 
 #include "core/base/words.h"
 
 namespace kernelift {
+
+/// A text as these functions expect it.
+inline std::string without_blanks(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+  return text;
+}
 
 /// True for indices that differ whatever the values of their variables: different numbers, `k` and `k+1`, `k%2` and
 /// `(k+1)%2`, `k` and `1-k` or `k^1` or `!k`.

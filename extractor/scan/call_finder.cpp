@@ -244,8 +244,7 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     auto range = Lexer::makeFileCharRange(CharSourceRange::getTokenRange(e->getSourceRange()), unit_.sources,
                                           unit_.context.getLangOpts());
     std::string text = Lexer::getSourceText(range, unit_.sources, unit_.context.getLangOpts()).str();
-    std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
-    return text;
+    return without_blanks(std::move(text));
   }
 
   const ParsedUnit& unit_;

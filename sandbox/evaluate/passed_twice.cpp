@@ -2,7 +2,6 @@
 #include "sandbox/evaluate/passed_twice.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -25,11 +24,6 @@ bool at_different_places(const LaunchSite& site, size_t p, size_t q) {
   const auto& texts = site.argument_text;
   return std::max(p, q) < texts.size() && texts[p] != texts[q] && !object_of(texts[p]).empty() &&
          object_of(texts[p]) == object_of(texts[q]);
-}
-
-std::string without_blanks(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
-  return text;
 }
 
 /// The argument is an element of an array of pointers.

@@ -22,7 +22,7 @@ namespace kernelift::sandbox {
 namespace {
 
 /// The text's tokens without `#pragma unroll`.
-std::string unrolled_alike(const std::string& text) {
+std::string without_unrolling(const std::string& text) {
   const std::vector<SourceToken> tokens = source_tokens(text);
   const std::vector<DirectiveTokens> all = directives(tokens);
   std::string left;
@@ -135,6 +135,7 @@ bool is_worse(const legality::Answer& answer, const legality::Answer& than) {
 SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string source, std::optional<uint64_t> seed)
     : mep_(mep),
       source_(std::move(source)),
+      without_unrolling_(without_unrolling(source_)),
       launches_(launches_of(mep)),
       compared_blocks_(has_recorded_block(mep)),
       names_(names_of(mep)),
@@ -345,7 +346,7 @@ legality::Answer SizeComparison::compare(const Candidate& candidate, const Appli
 legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bounds bounds) {
   // What only tells the compiler how often to unroll means the same.
   if (candidate.source != source_ && candidate.scratch.empty() && !changes_launch(candidate, mep_) &&
-      unrolled_alike(candidate.source) == unrolled_alike(source_))
+      without_unrolling(candidate.source) == without_unrolling_)
     return {Kind::Proven, {}, {}, 0, {}, {}, true};
   Candidate what;
   what.source = candidate.source, what.launches = candidate.launches, what.scratch = candidate.scratch;

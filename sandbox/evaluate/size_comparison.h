@@ -78,6 +78,7 @@ class SizeComparison {
 
   const Mep mep_;
   std::string source_;
+  std::string without_unrolling_;              ///< Its tokens without `#pragma unroll`.
   std::vector<ApplicationLaunch> launches_;    ///< Of the application, one for each site and recorded block.
   std::optional<Expression> compared_blocks_;  ///< The recorded ones, if some launch may have another.
   const legality::Names names_;                ///< Of the parameters.

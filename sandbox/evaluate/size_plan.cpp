@@ -23,7 +23,7 @@ constexpr uint64_t kLargestGrown = 64 << 20;   // Bytes of an instance's memory 
 constexpr uint64_t kLargestDoubled = 4 << 20;  // The same, where sizes are twice as large.
 constexpr double kMostGrowth = 64;
 constexpr size_t kMostBranches = 6;   // Launches of an instance.
-constexpr size_t kMostFactors = 6;    ///< Launches with another value of an integer that decides no size.
+constexpr size_t kMostFactors = 6;    // Launches with another value of an integer that decides no size.
 constexpr int64_t kLargestFlag = 16;  // A larger number is a size, of which smaller ones are tried anyway.
 
 bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
