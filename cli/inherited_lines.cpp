@@ -35,7 +35,7 @@ std::vector<std::string> inherited_lines(const Json& inherited) {
   return lines;
 }
 
-std::vector<std::string> pattern_lines(const Json& patterns) {
+std::vector<std::string> pattern_lines(const Json& patterns, bool saved) {
   std::vector<std::string> lines;
   auto read = reading("patterns", [&] {
     for (auto& one : patterns.at("tried")) {
@@ -56,7 +56,7 @@ std::vector<std::string> pattern_lines(const Json& patterns) {
                       std::to_string(one.at("candidate").get<int64_t>()) +
                       (one.at("whole").get<bool>() ? "" : "; only a part of it applied"));
     }
-    if (const auto after = patterns.at("evaluations").get<size_t>(); after > 0) {
+    if (const auto after = patterns.at("evaluations").get<size_t>(); saved && after > 0) {
       char text[96];
       std::snprintf(text, sizeof text, " of the best of its search (at least %.3fx) after ",
                     patterns.at("best").get<double>());

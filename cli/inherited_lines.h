@@ -10,7 +10,8 @@ namespace kernelift::cli {
 
 /// Nothing for a document of another form.
 std::vector<std::string> inherited_lines(const Json& inherited);
-/// The same of the library of patterns.
-std::vector<std::string> pattern_lines(const Json& patterns);
+/// The same of the library of patterns. `saved`: with how soon the search came close to its best, which
+/// inherited_lines() says, too.
+std::vector<std::string> pattern_lines(const Json& patterns, bool saved);
 
 }  // namespace kernelift::cli

@@ -2,9 +2,11 @@
 // binary is called through a link with a compiler's name (nvcc, hipcc, clang++ …), it is that compiler's wrapper.
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <span>
 #include <sstream>
 
+#include "cli/help/wrapped_help.h"
 #include "cli/verbs.h"
 #include "core/base/descriptor.h"
 #include "core/base/shown/near_names.h"
@@ -62,11 +64,29 @@ kernelift::Result<Exit> guarded(const Verb& verb, const Action& action, Context&
   }
 }
 
+/// The first word of a verb's command line that looks like an option and is none; empty: there is none. What an option
+/// should have been explains also why a required one is missing.
+std::string unknown_option(const CLI::App& verb) {
+  for (auto& word : verb.remaining())
+    if (word.starts_with("--") && word.size() > 2) return word.substr(0, word.find('='));
+  return "";
+}
+
 /// The message for a wrong command line, in the form of all other errors.
 std::string usage_sentence(const CLI::App& app, const CLI::Error& error) {
-  std::string verb = "kernelift";
-  for (auto* sub : app.get_subcommands()) verb += " " + sub->get_name();
-  return verb + ": " + error.what() + "; see " + verb + " --help";
+  std::string verb = "kernelift", sentence = error.what();
+  for (auto* sub : app.get_subcommands()) {
+    verb += " " + sub->get_name();
+    if (const std::string word = unknown_option(*sub); !word.empty()) {
+      std::vector<std::string> names;
+      for (const CLI::Option* option : sub->get_options({}))
+        for (auto& name : option->get_lnames()) names.push_back("--" + name);
+      const std::string near = kernelift::did_you_mean(word, names);
+      sentence = "there is no option " + kernelift::shown_line(word) + (near.empty() ? "; " : near + " ");
+      return verb + ": " + sentence + verb + " --help lists all";
+    }
+  }
+  return verb + ": " + sentence + "; see " + verb + " --help";
 }
 
 /// Reports a wrong command line. Its options were not parsed, so --json is searched for by hand, in the words before
@@ -85,6 +105,8 @@ int run(int argc, char** argv) {
       "Kernelift extracts a hot GPU kernel from an application, tunes it in isolation on its recorded inputs, and "
       "patches the application with the result if that makes it faster."};
   app.name("kernelift");
+  constexpr size_t kWidest = 100;
+  app.formatter(std::make_shared<kernelift::cli::WrappedHelp>(std::min(kWidest, Context::columns())));
   app.require_subcommand(1);
   app.set_version_flag("--version", KERNELIFT_VERSION);
   app.footer("Start with: kernelift doctor, then kernelift optimize --help");

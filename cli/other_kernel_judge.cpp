@@ -14,22 +14,24 @@ namespace fs = std::filesystem;
 namespace kernelift::cli {
 namespace {
 
-/// Time limit for extracting a kernel, and for judging it; beyond it the application's own timing decides.
+/// Time limit for extracting a kernel, and for judging it.
 constexpr std::chrono::seconds kLongestStep{90};
-/// A kernel with a smaller share of the run, even at half its speed, costs less than the smallest gain that can be
-/// proven.
-constexpr double kShareWorthCounting = 0.01;
-
 /// The speedup, or 1 if the interval contains 1; 0: not known.
 double beyond_noise(const Verdict& verdict) {
   return verdict.ok() && verdict.speedup_low() <= 1 && 1 <= verdict.speedup_high() ? 1 : verdict.speedup();
 }
 
-/// True if the candidate itself fails; false for failures of the machine, for timeouts, and for results that could not
-/// be measured.
-bool fails(const Verdict& verdict) {
-  return !verdict.ok() && verdict.outcome != Outcome::Refused && verdict.outcome != Outcome::Unstable &&
-         verdict.outcome != Outcome::Suspect;
+using Found = reintegrate::OtherKernel::Found;
+
+/// What is only not measured well is right.
+Found found_by(const Verdict& verdict) {
+  switch (verdict.outcome) {
+    case Outcome::Ok:
+    case Outcome::Unstable:
+    case Outcome::Suspect: return Found::Right;
+    case Outcome::Refused: return Found::NotKnown;
+    default: return Found::Wrong;
+  }
 }
 
 }  // namespace
@@ -39,11 +41,15 @@ std::vector<std::vector<reintegrate::OtherKernel>> OtherKernelJudge::operator()(
   std::vector<const ScannedKernel*> kernels;
   for (auto& change : changes)
     for (auto* other : change.others)
-      if (share_of(other->key, shares_) >= kShareWorthCounting &&
-          std::find(kernels.begin(), kernels.end(), other) == kernels.end())
-        kernels.push_back(other);
+      if (std::ranges::find(kernels, other) == kernels.end()) kernels.push_back(other);
+  // Those that were not recorded, of which nothing can be known, are found out soonest.
+  std::ranges::sort(kernels, {}, [&](auto* kernel) { return share_of(kernel->key, shares_); });
   std::vector<std::vector<reintegrate::OtherKernel>> all(changes.size());
   for (auto* kernel : kernels) {
+    const bool decided = std::ranges::all_of(all, [](auto& others) {
+      return std::ranges::any_of(others, [](auto& other) { return other.found != Found::Right; });
+    });
+    if (decided) break;
     std::vector<Bindings> distinct;
     auto find = [&](const Bindings& knobs) { return std::find(distinct.begin(), distinct.end(), knobs); };
     for (auto& change : changes)
@@ -138,12 +144,12 @@ Result<std::vector<reintegrate::OtherKernel>> OtherKernelJudge::judge(const Scan
     }
     const Verdict& verdict = std::get<Verdict>(evaluation);
     other.speedup = beyond_noise(verdict);
-    other.wrong = fails(verdict);
+    other.found = found_by(verdict);
     if (!verdict.ok()) other.why = verdict.text();
     // Its launches get no guard.
     auto& sizes = verdict.other_sizes;
     if (verdict.ok() && sizes && sizes->known == OtherSizes::Known::UnderPremise && sizes->wrong_elsewhere)
-      other.wrong = true, other.why = "at sizes that were not recorded it is " + sizes->text();
+      other.found = Found::Wrong, other.why = "at sizes that were not recorded it is " + sizes->text();
   }
   return all;
 }

@@ -497,7 +497,9 @@ class Apply {
             {ApplyOutcome::Disturbed, "the patch is good, but git refused it: " + committed.error().message});
     }
     report_.outcome = ApplyOutcome::Kept;
-    report_.why = "the application passes its check and is measurably faster, " + report_.measured->text();
+    report_.why = std::string("the application ") +
+                  (r_.check.empty() ? "ends with exit code 0 (nothing else checks its results)" : "passes its check") +
+                  " and is measurably faster, " + report_.measured->text();
     // The commit cannot be taken back, so from here on the patch counts as kept even if the report cannot be written.
     KERNELIFT_TRY(journal_->finish(true));
     if (Status written = write_certificates(); !written.ok())

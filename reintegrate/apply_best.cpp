@@ -202,15 +202,17 @@ class CandidateTrials {
   /// False if the result was known already or cannot be found out.
   Result<bool> judge_others(PatchVariant& variant) {
     SharedKnobs mine = shared_by(variant);
-    if (mine.empty() || !offer_.judge_others || offer_.kernel_share <= 0) return false;
+    if (mine.empty() || !offer_.judge_others) return false;
     if (auto known = judged_.find(mine.knobs); known != judged_.end()) {
       bool is_new = variant.others.empty() && !known->second.empty();
       variant.others = known->second;
       return is_new;
     }
-    if (judgements_++ == kMostJudgements)
-      say("further changes of shared knobs are not judged on the other kernels: the application's own timing decides");
-    if (judgements_ > kMostJudgements) return false;
+    if (judgements_++ >= kMostJudgements) {
+      for (auto* other : mine.others)
+        variant.others.push_back({.name = other->name, .why = "no further changes of shared knobs are judged"});
+      return false;
+    }
     std::map<Bindings, SharedKnobs> asked{{mine.knobs, mine}};
     std::vector<const PatchVariant*> next;
     for (auto& other : variants_)
@@ -230,9 +232,16 @@ class CandidateTrials {
   /// Why the application would lose by a variant; nothing if it would not.
   std::optional<std::string> loss(const PatchVariant& variant) {
     std::string found;
-    for (auto& other : variant.others)
-      if (other.wrong && found.empty()) found = "with the new values " + other.name + " fails: " + other.why;
-    if (found.empty() && !variant.others.empty() && variant.with_others(variant.low()) <= kSmallestGain) {
+    for (auto& other : variant.others) {
+      if (!found.empty()) break;
+      if (other.found == OtherKernel::Found::Wrong)
+        found = "with the new values " + other.name + " fails: " + other.why;
+      if (other.found == OtherKernel::Found::NotKnown && offer_.request.guards)
+        found = "whether " + other.name + " is right with the new values is not known: " + other.why +
+                " (--no-guards patches it all the same)";
+    }
+    if (found.empty() && !variant.others.empty() && offer_.kernel_share > 0 &&
+        variant.with_others(variant.low()) <= kSmallestGain) {
       auto alone = Prediction{variant.speedup(), variant.share}.whole(), together = predicted(variant).whole();
       char whole[160];
       std::snprintf(whole, sizeof whole,

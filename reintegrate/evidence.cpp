@@ -17,11 +17,11 @@ std::string proof_note(const OtherSizes& sizes, bool guarded) {
       return "Proven where " + sizes.premise->text() + what +
              (guarded ? " The launch asks that; elsewhere the original launch runs."
                       : std::string(" Nothing asks that (--no-guards); elsewhere ") +
-                            (sizes.wrong_elsewhere ? "it is wrong: " : "nothing is known: ") + sizes.why + ".");
+                            (sizes.wrong_elsewhere ? "it can be wrong: " : "nothing is known: ") + sizes.why + ".");
     default:
       return "It was judged at the recorded sizes. Of others nothing is proven: " + sizes.why + "." +
              (!sizes.premise ? ""
-                             : " It is wrong where " + sizes.premise->text() + " does not hold, " +
+                             : " It can be wrong where " + sizes.premise->text() + " does not hold, " +
                                    (guarded ? "which the launch asks; there the original launch runs."
                                             : "and nothing asks that (--no-guards)."));
   }

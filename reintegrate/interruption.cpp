@@ -5,10 +5,11 @@
 #include <time.h>
 
 #include <atomic>
-#include <iterator>
+#include <optional>
 #include <thread>
 
 #include "core/base/process_tree.h"
+#include "core/base/signal_scope.h"
 
 namespace kernelift::reintegrate {
 namespace {
@@ -19,7 +20,6 @@ constexpr std::chrono::milliseconds kPoll{30};
 constexpr int kAnotherRequest = 2;
 /// Seconds that a command has to save its state and end, after a request that was handed on to it.
 constexpr int kToSave = 120;
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 std::atomic<int> received{0}, first_second{0}, last_second{0};
 
@@ -29,7 +29,7 @@ int seconds_now() {
   return static_cast<int>(now.tv_sec);
 }
 std::atomic<bool> from_terminal{false};
-struct sigaction previous_actions[std::size(kSignals)];
+std::optional<SignalScope> scope;
 int guards = 0;  ///< That exist; the outermost one installs the handlers and restores what was there.
 
 void on_signal(int signal, siginfo_t* info, void*) {
@@ -47,12 +47,11 @@ InterruptGuard::InterruptGuard() {
   struct sigaction action{};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO;
-  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &previous_actions[i]);
+  scope.emplace(action);
 }
 
 InterruptGuard::~InterruptGuard() {
-  if (--guards > 0) return;
-  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &previous_actions[i], nullptr);
+  if (--guards == 0) scope.reset();
 }
 
 bool InterruptGuard::interrupted() { return received != 0; }

@@ -5,7 +5,7 @@
 
 namespace kernelift::reintegrate {
 
-/// While an InterruptGuard exists, SIGINT, SIGTERM and SIGHUP do not end this process: they are recorded, and
+/// While an InterruptGuard exists, the signals of a SignalScope do not end this process: they are recorded, and
 /// run_interruptibly() passes them to the command that it runs.
 class InterruptGuard {
  public:

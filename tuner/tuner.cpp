@@ -444,7 +444,8 @@ Status Tuning::confirm_finalists() {
     unconfirmed_ = "candidates that the search found to be faster than the best could not be confirmed (" + why +
                    "); give it more time (--time), or go on with --resume";
   else
-    unconfirmed_ = "no finalist could be confirmed (" + why + "), so these figures are from the search only; " +
+    unconfirmed_ = "no finalist could be confirmed (" + why + ")" +
+                   (best ? ", so these figures are from the search only; " : "; ") +
                    (trouble_.empty() ? "give it more time (--time), or go on with --resume" : "go on with --resume");
   return done();
 }

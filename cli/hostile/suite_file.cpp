@@ -57,11 +57,11 @@ Status SuiteFile::knows_only(const std::vector<std::string>& words) const {
 
 Result<std::vector<SuiteFile>> read_suite_files(const fs::path& folder) {
   std::error_code code;
+  if (fs::directory_iterator readable(folder, code); code)
+    return environment_error("cannot read " + folder.string() + ": " + code.message());
   std::vector<fs::path> paths;
-  for (auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().extension() == ".cu") paths.push_back(entry.path());
-  if (code) return environment_error("cannot read " + folder.string() + ": " + code.message());
-  std::ranges::sort(paths);
+  for (auto& path : paths_in(folder))
+    if (path.extension() == ".cu") paths.push_back(path);
   std::vector<SuiteFile> files;
   for (auto& path : paths) {
     KERNELIFT_ASSIGN(auto file, SuiteFile::read(path));

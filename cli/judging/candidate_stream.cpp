@@ -62,6 +62,8 @@ void keep(JudgedRun& run, const Candidate& candidate, const Evaluation& screened
   else if (*trial > 0) line["run"] = run.file().string(), line["trial"] = *trial;
 }
 
+bool gains(const Evaluation& evaluation) { return is_right(evaluation) && std::get<Verdict>(evaluation).gains(); }
+
 void answer(Evaluator& evaluator, const Request& request, size_t number, JudgedRun* run, const Context& context) {
   std::deque<std::future<Evaluation>> flying;
   size_t next = 0;
@@ -79,7 +81,7 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, JudgedR
       submit_more();
       evaluation = flying.front().get();
       flying.pop_front();
-      confirms = request.depth == Depth::Confirm && gains(evaluation);
+      confirms = request.depth == Depth::Confirm && is_right(evaluation);
       if (confirms) screened = evaluation;
       evaluation = request.depth == Depth::Confirm ? confirmed(evaluator, std::move(evaluation), candidate)
                                                    : evaluator.with_other_sizes(std::move(evaluation), candidate);
@@ -100,9 +102,9 @@ void answer(Evaluator& evaluator, const Request& request, size_t number, JudgedR
 
 }  // namespace
 
-bool gains(const Evaluation& evaluation) {
+bool is_right(const Evaluation& evaluation) {
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  return verdict && verdict->gains();
+  return verdict && verdict->ok();
 }
 
 const char* name(Depth depth) { return kDepthNames[static_cast<size_t>(depth)]; }
@@ -114,7 +116,8 @@ std::optional<Depth> depth_from_name(const std::string& text) {
 }
 
 Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate& candidate) {
-  if (gains(screened)) return evaluator.confirm(candidate);
+  // Whoever wrote it wants to know whether it is right, also where it is no faster.
+  if (is_right(screened)) return evaluator.confirm(candidate);
   return evaluator.with_formulas(
       evaluator.with_checks(evaluator.with_other_sizes(std::move(screened), candidate), candidate), candidate);
 }

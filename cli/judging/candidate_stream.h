@@ -18,11 +18,10 @@ enum class Depth {
 const char* name(Depth);  ///< "verify", "screen", "confirm".
 std::optional<Depth> depth_from_name(const std::string&);
 
-/// Whether it is right and gains, so that confirmed() has it confirmed.
-bool gains(const Evaluation& evaluation);
+/// Whether nothing was found against it yet, so that confirmed() has it confirmed.
+bool is_right(const Evaluation& evaluation);
 
-/// A candidate that was screened, confirmed if it has a gain, and else with all that a confirmation would say of it but
-/// its speed.
+/// A candidate that was screened, confirmed if it is right, and else with what is known of other sizes.
 Evaluation confirmed(Evaluator& evaluator, Evaluation screened, const Candidate& candidate);
 
 /// Reads requests until stdin ends, and answers each candidate with one line, in their order. A request that cannot be

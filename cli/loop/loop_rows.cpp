@@ -49,6 +49,11 @@ std::vector<LoopRow> rows_of(const Capture& capture, const ScanIndex& scanned,
   return rows;
 }
 
+bool is_tuned_copy(const std::string& kernel, const std::string& of) {
+  const std::string name = base_name(kernel), copy = base_name(of) + "_tuned";
+  return name.starts_with(copy) && name.find_first_not_of("0123456789", copy.size()) == name.npos;
+}
+
 std::string shortest_name(const LoopRow& wanted, const ScanIndex& scanned, const std::vector<LoopRow>& rows) {
   if (!wanted.id.empty()) return wanted.id;
   const std::string& key = wanted.kernel;

@@ -14,6 +14,9 @@ namespace kernelift::cli {
 std::vector<LoopRow> rows_of(const Capture& capture, const ScanIndex& scanned,
                              const std::vector<reintegrate::KernelShare>& shares);
 
+/// Whether the kernel is what a kept patch has put beside the other one, `smooth_tuned`.
+bool is_tuned_copy(const std::string& kernel, const std::string& of);
+
 /// The shortest name that identifies this kernel on the command line.
 std::string shortest_name(const LoopRow& wanted, const ScanIndex& scanned, const std::vector<LoopRow>& rows);
 

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "core/base/descriptor.h"
@@ -84,6 +85,14 @@ Child::~Child() {
   close_file(process_file_);
 }
 
+void Child::end(std::unique_ptr<Child> child) {
+  if (!child) return;
+  child->unheard_ = true;
+  EventLoop& loop = child->loop_;
+  // Not now: this may be called by a handler, to which the child returns.
+  loop.at(EventLoop::Clock::now(), [gone = std::shared_ptr<Child>(std::move(child))] {});
+}
+
 void Child::close(Stream& stream) {
   if (stream.fd >= 0) loop_.forget(stream.fd);
   close_file(stream.fd);
@@ -105,7 +114,7 @@ void Child::read(Stream& stream, const std::function<void(const std::string&)>& 
     if (got <= 0) break;
     stream.lines.add({buffer, static_cast<size_t>(got)});
     while (auto line = stream.lines.next())
-      if (handler) handler(line->text);
+      if (handler && !unheard_) handler(line->text);
     if (static_cast<size_t>(got) < sizeof buffer) break;
   }
 }
@@ -118,9 +127,10 @@ void Child::ended() {
   // What it wrote before it ended; others that still have its pipes are not waited for.
   for (auto [stream, handler] : {std::pair{&out_, &handlers_.out}, std::pair{&err_, &handlers_.note}}) {
     read(*stream, *handler);
-    if (!stream->lines.rest().empty() && *handler) (*handler)(stream->lines.rest());
+    if (!stream->lines.rest().empty() && *handler && !unheard_) (*handler)(stream->lines.rest());
     close(*stream);
   }
+  if (unheard_) return;
   auto handler = std::move(handlers_.ended);
   handler(WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status));
 }

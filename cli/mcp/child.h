@@ -15,7 +15,7 @@ namespace kernelift::cli::mcp {
 
 class Child {
  public:
-  /// Called by the loop. `ended` is the last call, and may destroy the Child.
+  /// Called by the loop. `ended` is the last call, and may destroy the Child; the others may not, but end() it.
   struct Handlers {
     std::function<void(const std::string& line)> out = {};   ///< A line of its stdout.
     std::function<void(const std::string& line)> note = {};  ///< A line of its stderr.
@@ -26,6 +26,8 @@ class Child {
                                               Handlers handlers);
   ~Child();
   Child(const Child&) = delete;
+  /// Ends the process soon, from wherever this is called; its handlers are not called any more.
+  static void end(std::unique_ptr<Child> child);
 
   /// False if it does not read any more. Waits until the child has room for all of it.
   bool write(const std::string& text);
@@ -45,6 +47,7 @@ class Child {
 
   EventLoop& loop_;
   Handlers handlers_;
+  bool unheard_ = false;  ///< end() was called.
   ProcessTree tree_;
   pid_t process_ = -1;
   int input_ = -1, process_file_ = -1;

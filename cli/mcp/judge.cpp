@@ -27,11 +27,14 @@ void Judge::withdraw(uint64_t number) {
   if (found == waiting_.end()) return;
   const bool first = found == waiting_.begin();
   waiting_.erase(found);
-  if (first) child_.reset(), ready_ = false;
+  if (first) give_back();
   go_on();
 }
 
-void Judge::give_back() { child_.reset(), ready_ = false; }
+void Judge::give_back() {
+  Child::end(std::move(child_));
+  ready_ = false;
+}
 
 void Judge::go_on() {
   loop_.drop(std::exchange(idle_timer_, 0));

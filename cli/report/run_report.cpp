@@ -184,7 +184,8 @@ Result<ReportData> gather_report(const fs::path& file) {
   KERNELIFT_ASSIGN(std::string inherited, run.get_state(tuner::kInheritedState));
   data.inherited = inherited_lines(Json::parse(inherited, nullptr, false));
   KERNELIFT_ASSIGN(std::string patterns, run.get_state(tuner::kPatternState));
-  std::ranges::move(pattern_lines(Json::parse(patterns, nullptr, false)), std::back_inserter(data.inherited));
+  std::ranges::move(pattern_lines(Json::parse(patterns, nullptr, false), data.inherited.empty()),
+                    std::back_inserter(data.inherited));
   // Fidelity belongs to the MEP: there may have been another replay since the run.
   if (auto replays = read_fidelity(run.meta().mep); replays.ok())
     for (auto& replay : *replays) data.fidelity.push_back(replay.text());

@@ -158,9 +158,12 @@ TEST(CommandLine, NamesTheUnknownOrMissingWordAndTheHelp) {
       run({"tun", "x"}, folder.path()),
       AllOf(HasSubstr("kernelift: there is no verb 'tun'; did you mean tune? kernelift --help lists all verbs\n"),
             HasSubstr("exit 2")));
-  EXPECT_THAT(
-      run({"scan", "--nosuch"}, folder.path()),
-      AllOf(HasSubstr("kernelift scan: "), HasSubstr("--nosuch; see kernelift scan --help\n"), HasSubstr("exit 2")));
+  EXPECT_THAT(run({"scan", "--nosuch"}, folder.path()),
+              AllOf(HasSubstr("kernelift scan: there is no option --nosuch; kernelift scan --help lists all\n"),
+                    HasSubstr("exit 2")));
+  EXPECT_THAT(run({"optimize", "--tiem=5s"}, folder.path()),
+              AllOf(HasSubstr("there is no option --tiem; did you mean --time"), HasSubstr("exit 2")))
+      << "though --run is missing, too";
   std::ofstream(folder.path() / "some.klrun") << "any";
   EXPECT_THAT(run({"apply", "some.klrun"}, folder.path()), AllOf(HasSubstr("--build CMD\n"), HasSubstr("exit 2")))
       << "this is checked before the run is read";
@@ -173,6 +176,17 @@ TEST(CommandLine, NamesTheUnknownOrMissingWordAndTheHelp) {
   EXPECT_THAT(run({"build", "--nosuch", "--", "app", "--json"}, folder.path()), Not(HasSubstr("\"exit\": 2")))
       << "--json after -- belongs to the application's command";
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
+}
+
+TEST(Help, WrapsWhatItSaysOfOptionsBetweenWords) {
+  SlotFolder folder;
+  for (const char* verb : {"optimize", "tune", "apply"}) {
+    std::istringstream said(run({verb, "--help"}, folder.path()));
+    size_t lines = 0;
+    for (std::string line; std::getline(said, line); ++lines)
+      EXPECT_TRUE(line.size() <= 100 || line.find("kernelift") != line.npos) << "the example stays one line: " << line;
+    EXPECT_GT(lines, 40U) << verb;
+  }
 }
 
 TEST(Build, LogsCommandsThatACompilerCacheCouldAnswer) {

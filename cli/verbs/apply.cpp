@@ -457,8 +457,10 @@ Action setup(CLI::App& app) {
       "--allow-unproven-host", options->host.allow_unproven,
       "Patch although clang cannot compile a unit for the host, so that it is not proven that the patch leaves "
       "the host program as it is");
-  app.add_flag("--no-guards", options->no_guards,
-               "Patch a candidate that is right only at some sizes without having its launch ask for them");
+  app.add_flag(
+      "--no-guards", options->no_guards,
+      "Patch a candidate that is right only at some sizes without having its launch ask for them, and one that "
+      "changes a constant of kernels that were not recorded");
   app.add_option("--limit", options->limit,
                  "Longest time for one build, and for one check or run of the unpatched application")
       ->capture_default_str();

@@ -173,7 +173,7 @@ Result<Exit> run(const Options& options, const Context& context) {
   auto land = [&] {
     auto& [candidate, future] = flying.front();
     Evaluation evaluation = future.get();
-    const bool confirms = confirm && gains(evaluation);
+    const bool confirms = confirm && is_right(evaluation);
     std::optional<Evaluation> screened;
     if (kept && confirms) screened = evaluation;
     if (confirm) evaluation = confirmed(*evaluator, std::move(evaluation), *candidate);

@@ -192,8 +192,10 @@ class Loop {
     KERNELIFT_ASSIGN(auto shares, shares_by_measure(capture));
     for (auto& row : rows_of(capture, scanned_, shares)) {
       auto before = rows_.begin() + static_cast<ptrdiff_t>(finished);
-      if (std::none_of(rows_.begin(), before, [&](auto& old) { return old.kernel == row.kernel && old.id == row.id; }))
-        rows_.push_back(row);
+      const bool done = std::any_of(rows_.begin(), before, [&](auto& old) {
+        return (old.kernel == row.kernel && old.id == row.id) || (old.kept() && is_tuned_copy(row.kernel, old.kernel));
+      });
+      if (!done) rows_.push_back(row);
     }
     return done();
   }
@@ -533,6 +535,8 @@ Result<std::string> loop_device(const std::string& requested) {
   if (requested.starts_with("hip"))
     return refused("optimize does not support AMD GPUs; run it for HIP applications with --device cpu");
   if (requested == "auto") return std::string(record::has_nvidia_driver() ? "cuda" : "cpu");
+  // Known now rather than after a build.
+  if (requested.starts_with("cuda") && !record::has_nvidia_driver()) return environment_error(record::kNoDriver);
   return requested;
 }
 

@@ -159,9 +159,7 @@ Error nothing_captured(const record::RecordOutcome& outcome, const record::Recor
 Status add_cuda(const Context& context, record::RecordRequest& request) {
   bool requested = context.device.starts_with("cuda");
   if (context.device == "cpu" || (!requested && !record::has_nvidia_driver())) return done();
-  if (!record::has_nvidia_driver())
-    return environment_error(
-        "no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu");
+  if (!record::has_nvidia_driver()) return environment_error(record::kNoDriver);
   auto library = runtime_library_folder() / "libkernelift_record_cuda.so";
   std::error_code code;
   if (!std::filesystem::exists(library, code)) {

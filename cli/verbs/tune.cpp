@@ -2,6 +2,7 @@
 // run file, from which the search can be continued. A terminal shows one progress line that is updated in place; a log
 // gets a line at each improvement and every ten seconds.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include "cli/search_options.h"
 #include "cli/verbs.h"
 #include "core/base/file.h"
+#include "core/base/signal_scope.h"
 #include "core/base/words.h"
 #include "core/compiler/frontend.h"
 #include "core/compiler/paths.h"
@@ -388,7 +390,7 @@ Exit conclude(const tuner::TuneReport& report, const tuner::Run& run, const Mep&
   }
   if (auto patterns = run.get_state(tuner::kPatternState); patterns.ok() && !patterns->empty()) {
     document["patterns"] = Json::parse(*patterns, nullptr, false);
-    for (auto& line : pattern_lines(document["patterns"])) context.say(line);
+    for (auto& line : pattern_lines(document["patterns"], !document.contains("inherited"))) context.say(line);
   }
   context.emit(document);
   return report.gained(report.best) ? Exit::Done : Exit::No;
@@ -494,18 +496,15 @@ Result<Exit> run_verb(const Options& options, const Context& context) {
     return std::move(proposers).error();
   }
   interrupted = false;
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  std::signal(SIGHUP, on_signal);
   Result<tuner::TuneReport> report = [&] {
+    struct sigaction ends{};
+    ends.sa_handler = on_signal;
+    const SignalScope scope(ends);
     ProgressPrinter printer(context);
     tuning.interrupted = &interrupted;
     tuning.progress = [&](const tuner::Progress& progress) { printer(progress); };
     return tune(mep, folder, *evaluator, run, *std::move(proposers), tuning);
   }();
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGHUP, SIG_DFL);
   if (!report.ok()) return std::move(report).error();
   if (tier.earlier) KERNELIFT_TRY(keep_inherited(run, *tier.earlier));
   KERNELIFT_TRY(patterns.keep(run));

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -155,6 +156,16 @@ TemporaryFolder::~TemporaryFolder() {
   if (path_.empty()) return;
   fs::remove_all(path_, ignored);
   release_folder(path_);
+}
+
+std::vector<fs::path> paths_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code code;
+  for (fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, code), end; !code && at != end;
+       at.increment(code))
+    found.push_back(at->path());
+  std::ranges::sort(found);
+  return found;
 }
 
 fs::path find_state_folder(const fs::path& start) {

@@ -33,6 +33,9 @@ Status write_atomically(const std::filesystem::path& path, std::string_view text
 inline constexpr const char* kTemporaryMark = ".kernelift-";
 inline constexpr size_t kTemporaryLetters = 6;  ///< Random ones behind that.
 
+/// What lies in a folder, by name; of one that cannot be read, what was read until then.
+std::vector<std::filesystem::path> paths_in(const std::filesystem::path& folder);
+
 /// A folder that is removed with this object.
 class TemporaryFolder {
  public:

@@ -63,6 +63,13 @@ inline std::string counted(size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+/// Whether the word in front of `at` is a number: the quotation mark of 1'000 begins no character, that of u8'a' does.
+inline bool in_number(std::string_view text, size_t at) {
+  size_t begin = at;
+  while (begin > 0 && (word_character(text[begin - 1]) || (text[begin - 1] == '\'' && begin < at))) --begin;
+  return begin < at && std::isdigit(static_cast<unsigned char>(text[begin]));
+}
+
 /// The end of the comment, string or character that begins at `at`; `at` itself if none begins there.
 inline size_t past_quoted(std::string_view text, size_t at) {
   if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
@@ -70,7 +77,7 @@ inline size_t past_quoted(std::string_view text, size_t at) {
     size_t end = text.find("*/", at + 2);
     return end == text.npos ? text.size() : end + 2;
   }
-  bool separator = text[at] == '\'' && at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]));  // 1'000
+  bool separator = text[at] == '\'' && in_number(text, at);
   if ((text[at] != '"' && text[at] != '\'') || separator) return at;
   for (size_t end = at + 1; end < text.size(); ++end) {
     if (text[end] == '\\') ++end;

@@ -84,6 +84,7 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
   for (auto& one : wrong) {
     parts.push_back(setting.parameters_of(one.parameters).coalesce());
     excluded = excluded.unite(parts.back());
+    if (!one.no_example.is_null()) parts.back() = parts.back().subtract(setting.parameters_of(one.no_example));
   }
   if (!leaves_rows.parameters.is_null()) {
     const isl::set rows = setting.parameters_of(leaves_rows.parameters);
@@ -105,8 +106,16 @@ Answer conclude(const Setting& setting, const std::vector<Wrong>& wrong, const i
       result.example = *values, result.line = wrong[i].line;
       result.why = (values->empty() ? "" : setting.example(*values) + ": ") + wrong[i].what;
     }
-  if (wrong.empty() && result.why.empty()) result.why = setting.why_unread, result.wrong_elsewhere = false;
-  if (!wrong.empty() && !example) result.why = "for some sizes " + wrong[0].what, result.line = wrong[0].line;
+  if (wrong.empty() && result.why.empty()) result.why = setting.why_unread;
+  result.wrong_elsewhere = refuted;
+  for (size_t i = 0; i < wrong.size() && !example; ++i) {
+    if (parts[i].is_null()) return too_much;
+    if (wrong[i].may_be_right || is_empty(parts[i])) continue;
+    result.why = "for some sizes " + wrong[i].what, result.line = wrong[i].line, result.wrong_elsewhere = true;
+    break;
+  }
+  if (result.why.empty() && !wrong.empty())
+    result.why = "for some sizes it is not known whether " + wrong[0].what, result.line = wrong[0].line;
   if (!is_empty(useful)) result.premise = as_expression(likely_part(right), asked, setting.parameters);
   if (!is_empty(useful) && (!result.premise || result.premise->size() > kShortPremiseNodes))
     if (auto simple = remainder_premise(right, asked, setting.parameters)) result.premise = simple;

@@ -297,4 +297,25 @@ bool rounds(const KernelModel::Access& access) {
          operation.starts_with("llvm.nvvm.atomic.add.gen.f");
 }
 
+bool leave_the_same(const Side& original, const Side& candidate, const Conflict& ours, const Touch& a, const Touch& b) {
+  if (a.access().kind != KernelModel::Access::Kind::Store || b.access().kind != KernelModel::Access::Kind::Store)
+    return true;
+  const bool same_threads =
+      original.launch.block == candidate.launch.block && original.launch.grid == candidate.launch.grid;
+  // Of one text under another launch: no integer that is stored tells threads apart.
+  auto stores_none = [](const KernelModel& model) {
+    return std::ranges::none_of(model.data, [](auto& datum) { return datum.stored; });
+  };
+  auto &before = original.model, &after = candidate.model;
+  const bool same_text = !before.code.empty() && before.code == after.code && before.data.size() == after.data.size() &&
+                         stores_none(before) && stores_none(after);
+  auto same = [&](const KernelModel::Access& one, const KernelModel::Access& other) {
+    if (one.stored.empty() || other.stored.empty()) return false;
+    const bool by_thread = one.stored.starts_with(KernelModel::kByThread);
+    if (by_thread && other.stored.starts_with(KernelModel::kByThread) && same_text) return true;
+    return one.stored == other.stored && (same_threads || !by_thread);
+  };
+  return same(a.access(), ours.a->access()) && same(b.access(), ours.b->access());
+}
+
 }  // namespace kernelift::legality

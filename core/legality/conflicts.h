@@ -30,4 +30,7 @@ bool rounds(const KernelModel::Access& access);
 std::optional<std::vector<Conflict>> conflicts(Setting& setting, const Side& side, const std::vector<Touch>& touches,
                                                size_t subscripts, InstanceText::Scope scope, Order order = Order::Free);
 
+/// Whether two stores of the candidate, whichever comes last, leave what these two of the original may leave.
+bool leave_the_same(const Side& original, const Side& candidate, const Conflict& ours, const Touch& a, const Touch& b);
+
 }  // namespace kernelift::legality

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "core/legality/assumptions.h"
 #include "core/legality/barriers.h"
@@ -103,6 +104,7 @@ class Comparison {
     if (!failed_ && !note(beyond_width(setting_))) return too_much();
     if (setting_.asked.is_null()) return too_much();
     if (!failed_) return conclude(setting_, wrong_, writes_, leaves_rows_);
+    failed_->may_race = may_race_;
     // No premise can be proven; an example refutes nevertheless.
     wrong_.erase(wrong_.begin(), wrong_.begin() + of_grids);
     Answer sure = wrong_.empty() ? *failed_ : conclude(setting_, wrong_, writes_, leaves_rows_);
@@ -174,7 +176,6 @@ class Comparison {
   static Touches writes_of(const Touches& all) { return {writes_of(all.each), writes_of(all.runs)}; }
 
   // Each of these is false if isl gave up.
-
   bool compare(const CommonObject& object) {
     auto of_original = accesses_of(original_.model, object.original);
     auto of_candidate = accesses_of(candidate_.model, object.candidate);
@@ -190,15 +191,18 @@ class Comparison {
     note_operations(of_original, of_candidate, name);
     auto theirs = touches(original_, of_original, shape, Scope::Grid);
     auto ours = touches(candidate_, of_candidate, shape, Scope::Grid);
-    if (!theirs || !ours || !note_rows(*theirs, name) || !note_rows(*ours, name)) return false;
+    if (!theirs || !ours) return false;
+    const bool own = !object.original && candidate_.model.objects[*object.candidate].own;
+    const bool only_read = std::ranges::all_of(both, [](auto* access) { return access->kind == Access::Kind::Load; });
+    if (only_read && !own) return compare_input(*theirs, *ours, of_original, of_candidate, shape, name);
+    if (!note_rows(*theirs, name) || !note_rows(*ours, name)) return false;
     for (auto& one : *theirs)
       if (one.access().kind != Access::Kind::Load) writes_ = writes_.unite(one.elements().params());
     const size_t subscripts = shape.strides.size();
     Touches all_theirs{std::move(*theirs), touches_of_runs(original_, of_original, shape)};
     Touches all_ours{std::move(*ours), touches_of_runs(candidate_, of_candidate, shape)};
     // What no other kernel can see does not have to hold what the original would leave there.
-    if (!object.original && candidate_.model.objects[*object.candidate].own)
-      return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
+    if (own) return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
     auto covered = [&](const Touches& touched, const Touches& allowed, const char* which, bool ours) {
       return note(not_covered(touched, allowed, subscripts, {name, which, ours}));
     };
@@ -209,6 +213,24 @@ class Comparison {
       return false;
     if (original.each.empty() && !compare_reads(all_theirs, all_ours, subscripts, name)) return false;
     return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
+  }
+
+  /// Nothing writes it: equal subscripts are equal elements, also beyond a row, and only an example has to be in one.
+  bool compare_input(const std::vector<Touch>& theirs, const std::vector<Touch>& ours,
+                     const std::vector<const Access*>& of_original, const std::vector<const Access*>& of_candidate,
+                     const Shape& shape, const std::string& name) {
+    const size_t subscripts = shape.strides.size(), before = wrong_.size();
+    const Touches all_theirs{theirs, touches_of_runs(original_, of_original, shape)};
+    const Touches all_ours{ours, touches_of_runs(candidate_, of_candidate, shape)};
+    if (!note(not_covered(all_ours, all_theirs, subscripts, {name, "which the original does not touch", true})) ||
+        !compare_reads(all_theirs, all_ours, subscripts, name))
+      return false;
+    if (wrong_.size() == before) return true;
+    const Wrong elsewhere = std::exchange(leaves_rows_, {});
+    const bool noted = note_rows(theirs, name) && note_rows(ours, name);
+    for (size_t i = before; i < wrong_.size(); ++i) wrong_[i].no_example = leaves_rows_.parameters;
+    leaves_rows_ = elsewhere;
+    return noted;
   }
 
   /// Where both change an object by atomic operations, the candidate has none that the original does not have.
@@ -323,38 +345,21 @@ class Comparison {
             continue;
           const isl::map theirs = turned ? other.unordered.reverse() : other.unordered;
           added = added.subtract(theirs);
-          if (!one.certain || leave_the_same(one, *a, *b)) other_values = other_values.subtract(theirs);
+          if (!one.certain || leave_the_same(original_, candidate_, one, *a, *b))
+            other_values = other_values.subtract(theirs);
         }
       if (added.is_null() || other_values.is_null()) return false;
       isl::set parameters = added.params();
-      if (!is_empty(parameters)) judge_conflict(one, parameters, name);
-      else if (one.certain && !is_empty(other_values.params()))
+      if (!is_empty(parameters)) {
+        judge_conflict(one, parameters, name);
+        // Whatever the values are: those of the original are apart, or ordered.
+        may_race_ |= !one.certain && original->empty();
+      } else if (one.certain && !is_empty(other_values.params()))
         fail("threads store to one element of " + name + at_line(one.b->access().line) +
                  ", as in the original, and whether the same is not known",
              one.b->access().line);
     }
     return true;
-  }
-
-  /// Whichever of two stores comes last leaves what it may leave in the original.
-  bool leave_the_same(const Conflict& ours, const Touch& a, const Touch& b) const {
-    if (a.access().kind != Access::Kind::Store || b.access().kind != Access::Kind::Store) return true;
-    const bool same_threads =
-        original_.launch.block == candidate_.launch.block && original_.launch.grid == candidate_.launch.grid;
-    // Of one text under another launch: no integer that is stored tells threads apart.
-    auto stores_none = [](const KernelModel& model) {
-      return std::ranges::none_of(model.data, [](auto& datum) { return datum.stored; });
-    };
-    auto &before = original_.model, &after = candidate_.model;
-    const bool same_text = !before.code.empty() && before.code == after.code &&
-                           before.data.size() == after.data.size() && stores_none(before) && stores_none(after);
-    auto same = [&](const Access& one, const Access& other) {
-      if (one.stored.empty() || other.stored.empty()) return false;
-      const bool by_thread = one.stored.starts_with(KernelModel::kByThread);
-      if (by_thread && other.stored.starts_with(KernelModel::kByThread) && same_text) return true;
-      return one.stored == other.stored && (same_threads || !by_thread);
-    };
-    return same(a.access(), ours.a->access()) && same(b.access(), ours.b->access());
   }
 
   void judge_conflict(const Conflict& conflict, const isl::set& parameters, const std::string& name) {
@@ -523,7 +528,7 @@ class Comparison {
   isl::set writes_;
   std::vector<Wrong> wrong_;
   Wrong leaves_rows_;
-  bool isl_failed_ = false;
+  bool isl_failed_ = false, may_race_ = false;
   std::optional<Answer> failed_, reads_not_known_;
 };
 

@@ -60,7 +60,9 @@ struct Answer {
   /// What a proof takes for granted, besides that no index of 32 bits or more overflows; empty where nothing is proven.
   std::vector<Assumption> assumptions = {};
   bool same_values = false;     ///< Proven of values, too: of equal code, and see compare_launches().
-  bool wrong_elsewhere = true;  ///< Where a premise does not hold; false: nothing is known of it.
+  bool wrong_elsewhere = true;  ///< Where a premise does not hold it can be wrong; false: nothing is known of it.
+  /// Of what is not known: values in memory decide whether two threads meet that are one in the original, or ordered.
+  bool may_race = false;
 };
 
 /// What an analysis may take; one that takes more ends as NotKnown.

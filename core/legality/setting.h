@@ -19,6 +19,7 @@ struct Wrong {
   std::string what;     ///< "thread 3 of block 0 writes out[3], which …", or "one thread writes …".
   unsigned line = 0;
   bool may_be_right = false;  ///< It speaks against a proof, and refutes nothing.
+  isl::set no_example = {};   ///< Sizes that are no example, as subscripts are no elements there; null: none are.
 };
 
 /// What one question gave.

@@ -65,12 +65,8 @@ Result<RuntimeProgram> RuntimeProgram::read(const fs::path& folder) {
 }
 
 std::vector<RuntimeProgram> runtime_programs(const fs::path& capture) {
-  std::vector<fs::path> folders;
-  std::error_code code;
-  for (auto& entry : fs::directory_iterator(capture / kProgramsFolder, code)) folders.push_back(entry.path());
-  std::ranges::sort(folders);
   std::vector<RuntimeProgram> programs;
-  for (auto& folder : folders)
+  for (auto& folder : paths_in(capture / kProgramsFolder))
     if (auto program = RuntimeProgram::read(folder); program.ok()) programs.push_back(std::move(*program));
   return programs;
 }

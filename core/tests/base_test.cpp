@@ -19,6 +19,7 @@
 #include "core/base/output.h"
 #include "core/base/places.h"
 #include "core/base/process.h"
+#include "core/base/words.h"
 
 namespace fs = std::filesystem;
 
@@ -391,6 +392,15 @@ TEST(Places, OfOneArrayDifferOnlyIfTheirIndicesAlwaysDiffer) {
                             std::pair("w[l]", "w[l+1]"), std::pair("a[i].x", "a[j].y"), std::pair("u[i]", "v[i]"),
                             std::pair("u[i][0]", "u[j][1]"), std::pair("u", "u[0]"), std::pair("", "u[")})
     EXPECT_FALSE(may_be_one_place(one, other) || may_be_one_place(other, one)) << one << " " << other;
+}
+
+TEST(Words, AQuotationMarkInANumberBeginsNoCharacterAndOneBehindAPrefixDoes) {
+  const auto end = [](std::string_view text, size_t at) { return past_quoted(text, at); };
+  EXPECT_EQ(end("1'000'000;", 1), 1U);
+  EXPECT_EQ(end("1'000'000;", 5), 5U);
+  EXPECT_EQ(end("0xF'F;", 3), 3U);
+  EXPECT_EQ(end("L'\"' + x", 1), 4U);
+  EXPECT_EQ(end("u8'a'", 2), 5U);
 }
 
 }  // namespace

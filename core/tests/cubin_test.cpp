@@ -34,6 +34,16 @@ TEST(Cubin, ListsKernelsAndVariablesAndMarksTheCompilersOwn) {
   EXPECT_TRUE(symbols->variables[2].managed);
 }
 
+TEST(Cubin, IsReadAlsoWithMoreSectionsThanTheHeadsNumbersCount) {
+  auto plain = sample_image(), wide = sample_image(64, true);
+  auto expected = read_cubin(text_of(plain)), symbols = read_cubin(text_of(wide));
+  ASSERT_TRUE(symbols.ok()) << symbols.error().message;
+  EXPECT_EQ(symbols->kernels, expected->kernels);
+  ASSERT_EQ(symbols->variables.size(), expected->variables.size());
+  for (size_t i = 0; i < symbols->variables.size(); ++i)
+    EXPECT_EQ(symbols->variables[i].name, expected->variables[i].name);
+}
+
 TEST(Cubin, ListsStaticVariablesOfRelocatableCode) {
   HandmadeCubin elf;
   elf.symbol("__nv_static_29__3f26095f_8_rdc_a_cu_4b8d1af2_scale", STT_OBJECT, 0, HandmadeCubin::kGlobal, 4);

@@ -28,6 +28,8 @@ class HandmadeCubin {
   }
   /// Content of the text section.
   std::vector<uint64_t> code;
+  /// The numbers of sections are written as in a file that has too many for 16 bits.
+  bool wide_numbers = false;
   std::vector<std::byte> bytes() {
     std::vector<Elf64_Shdr> sections = sections_;
     std::string names = names_;
@@ -51,12 +53,26 @@ class HandmadeCubin {
     text.sh_offset = append(strings_.data(), strings_.size());
     table.sh_name = symtab, table.sh_type = SHT_SYMTAB, table.sh_entsize = sizeof(Elf64_Sym);
     table.sh_size = symbols_.size() * sizeof(Elf64_Sym);
-    table.sh_offset = append(symbols_.data(), table.sh_size), table.sh_link = uint32_t(sections.size());
+    std::vector<Elf64_Sym> symbols = symbols_;
+    std::vector<uint32_t> numbers;
+    for (auto& symbol : symbols) {
+      numbers.push_back(symbol.st_shndx);
+      if (wide_numbers) symbol.st_shndx = SHN_XINDEX;
+    }
+    table.sh_offset = append(symbols.data(), table.sh_size), table.sh_link = uint32_t(sections.size());
     sections.push_back(text), sections.push_back(table);
+    if (wide_numbers) {
+      Elf64_Shdr beside{};
+      beside.sh_name = symtab, beside.sh_type = SHT_SYMTAB_SHNDX, beside.sh_link = uint32_t(sections.size() - 1);
+      beside.sh_size = numbers.size() * sizeof(uint32_t), beside.sh_offset = append(numbers.data(), beside.sh_size);
+      sections.push_back(beside);
+      sections[0].sh_size = sections.size(), sections[0].sh_link = 1;
+    }
     Elf64_Ehdr head{};
     std::memcpy(head.e_ident, ELFMAG, SELFMAG);
     head.e_ident[EI_CLASS] = ELFCLASS64, head.e_ehsize = sizeof head, head.e_shentsize = sizeof(Elf64_Shdr);
-    head.e_shnum = uint16_t(sections.size()), head.e_shstrndx = 1;
+    head.e_shnum = wide_numbers ? uint16_t(0) : uint16_t(sections.size()),
+    head.e_shstrndx = wide_numbers ? uint16_t(SHN_XINDEX) : uint16_t(1);
     head.e_shoff = append(sections.data(), sections.size() * sizeof(Elf64_Shdr));
     std::memcpy(out.data(), &head, sizeof head);
     return out;
@@ -76,8 +92,9 @@ class HandmadeCubin {
   std::vector<Elf64_Sym> symbols_;
 };
 
-inline std::vector<std::byte> sample_image(uint64_t table_size = 64) {
+inline std::vector<std::byte> sample_image(uint64_t table_size = 64, bool wide_numbers = false) {
   HandmadeCubin elf;
+  elf.wide_numbers = wide_numbers;
   elf.symbol("_Z1kPf", STT_FUNC, 0x10, HandmadeCubin::kText, 128);
   elf.symbol("helper", STT_FUNC, 0, HandmadeCubin::kText, 16);
   elf.symbol("table", STT_OBJECT, 0, HandmadeCubin::kConstant, table_size);

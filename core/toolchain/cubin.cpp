@@ -37,13 +37,19 @@ class CubinFile {
     auto head = read_at<Elf64_Ehdr>(bytes, 0);
     if (!is_cubin(bytes) || !head) return damaged("it has no ELF head");
     if (head->e_ident[EI_CLASS] != ELFCLASS64) return damaged("it is of another ELF class");
-    for (uint64_t i = 0; i < head->e_shnum; ++i) {
+    // What does not fit into the head's 16 bits is in the first section, which is else empty.
+    uint64_t count = head->e_shnum, names = head->e_shstrndx;
+    if (auto first = read_at<Elf64_Shdr>(bytes, head->e_shoff); head->e_shoff != 0 && first) {
+      if (count == 0) count = first->sh_size;
+      if (names == SHN_XINDEX) names = first->sh_link;
+    }
+    for (uint64_t i = 0; i < count; ++i) {
       auto section = read_at<Elf64_Shdr>(bytes, head->e_shoff + i * sizeof(Elf64_Shdr));
       if (!section) return damaged("its section table is cut off");
       file.sections_.push_back(*section);
     }
-    if (head->e_shstrndx >= file.sections_.size()) return damaged("it has no section names");
-    file.names_ = head->e_shstrndx;
+    if (names >= file.sections_.size()) return damaged("it has no section names");
+    file.names_ = names;
     return file;
   }
 
@@ -58,15 +64,24 @@ class CubinFile {
   /// Calls visit(symbol, its name, its section) for each symbol that is defined in this file.
   template <class Visit>
   Status each_symbol(Visit&& visit) const {
-    for (auto& table : sections_) {
+    for (uint64_t index = 0; index < sections_.size(); ++index) {
+      const Elf64_Shdr& table = sections_[index];
       if (table.sh_type != SHT_SYMTAB) continue;
       if (table.sh_link >= sections_.size()) return damaged("its symbols have no names");
       std::string_view symbols = content(table);
       if (symbols.size() != table.sh_size) return damaged("its symbol table is cut off");
+      // Sections whose numbers do not fit into a symbol's 16 bits.
+      const auto beyond = std::ranges::find_if(
+          sections_, [&](auto& section) { return section.sh_type == SHT_SYMTAB_SHNDX && section.sh_link == index; });
+      const std::string_view numbers = beyond == sections_.end() ? std::string_view() : content(*beyond);
       for (uint64_t at = 0; symbols.size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
         Elf64_Sym symbol = *read_at<Elf64_Sym>(symbols, at);
-        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections_.size()) continue;
-        visit(symbol, text(table.sh_link, symbol.st_name), sections_[symbol.st_shndx]);
+        uint64_t section = symbol.st_shndx;
+        if (section == SHN_XINDEX)
+          section = read_at<uint32_t>(numbers, at / sizeof symbol * sizeof(uint32_t)).value_or(SHN_UNDEF);
+        else if (section >= SHN_LORESERVE) continue;
+        if (section == SHN_UNDEF || section >= sections_.size()) continue;
+        visit(symbol, text(table.sh_link, symbol.st_name), sections_[section]);
       }
     }
     return done();

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/base/file.h"
+
 namespace fs = std::filesystem;
 
 namespace kernelift {
@@ -39,9 +41,8 @@ void add_toolkit(std::vector<fs::path>& to, const fs::path& root) {
 /// /usr/local/cuda first, then the versioned ones, newest first ("cuda-13.0" before "cuda-9.2").
 std::vector<fs::path> installed_toolkits() {
   std::vector<fs::path> found;
-  std::error_code code;
-  for (auto& entry : fs::directory_iterator("/usr/local", code))
-    if (entry.path().filename().string().starts_with("cuda")) found.push_back(entry.path());
+  for (auto& path : paths_in("/usr/local"))
+    if (path.filename().string().starts_with("cuda")) found.push_back(path);
   auto version = [](const fs::path& path) {
     std::string name = path.filename();
     size_t dash = name.find('-');
@@ -62,13 +63,11 @@ void add_wheels(std::vector<fs::path>& to) {
   }
   if (const char* home = std::getenv("HOME")) roots.push_back(fs::path(home) / ".local");
   roots.insert(roots.end(), {"/usr/local", "/usr"});
-  std::error_code code;
   for (auto& root : roots)
-    for (auto& python : fs::directory_iterator(root / "lib", code)) {
-      if (!python.path().filename().string().starts_with("python3")) continue;
+    for (auto& python : paths_in(root / "lib")) {
+      if (!python.filename().string().starts_with("python3")) continue;
       for (const char* packages : {"site-packages", "dist-packages"})
-        for (auto& wheel : fs::directory_iterator(python.path() / packages / "nvidia", code))
-          add(to, wheel.path() / "lib");
+        for (auto& wheel : paths_in(python / packages / "nvidia")) add(to, wheel / "lib");
     }
 }
 
@@ -104,12 +103,9 @@ Result<fs::path> find_cuda_library(const std::string& stem, int major) {
     folders.insert(folders.end(), group->begin(), group->end());
   for (auto& folder : folders) {
     std::error_code code;
-    std::vector<fs::path> found;
-    for (auto& entry : fs::directory_iterator(folder, code))
-      if (is_version(entry.path().filename(), stem, major) && fs::exists(entry.path(), code))
-        found.push_back(entry.path());
     // Of "libX.so.13" and "libX.so.13.0.85" the first in order is the shorter one, the soname.
-    if (!found.empty()) return *std::min_element(found.begin(), found.end());
+    for (auto& path : paths_in(folder))
+      if (is_version(path.filename(), stem, major) && fs::exists(path, code)) return path;
   }
   std::string where;
   for (auto& folder : folders) where += (where.empty() ? "" : ", ") + folder.string();

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <regex>
 
 #include "core/base/file.h"
 #include "core/base/locks/lock.h"
 #include "core/base/process_tree.h"
+#include "core/base/signal_scope.h"
 #include "core/model/capture_region.h"
 #include "core/model/runtime_program.h"
 #include "extractor/record/process_list.h"
@@ -46,17 +48,16 @@ class OutliveInterrupt {
       if (signal != SIGINT && application) application->hand_on(signal);
     };
     ours.sa_flags = SA_RESTART;
-    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &ours, &before_[i]);
+    scope_.emplace(ours);
   }
   ~OutliveInterrupt() {
-    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    scope_.reset();
     application = nullptr;
   }
   bool seen() const { return interrupts > 0; }
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGHUP, SIGTERM};
-  struct sigaction before_[std::size(kSignals)]{};
+  std::optional<SignalScope> scope_;
 };
 
 double kernel_time(const CaptureInfo& info) {
@@ -100,11 +101,8 @@ Status check_room(const fs::path& folder) {
 std::vector<ProcessRecording> read_recordings(const fs::path& folder, RecordOutcome& outcome) {
   std::vector<ProcessRecording> recordings;
   std::error_code code;
-  std::vector<fs::path> folders;
-  for (auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().filename().string().starts_with("process-")) folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  for (auto& path : folders) {
+  for (auto& path : paths_in(folder)) {
+    if (!path.filename().string().starts_with("process-")) continue;
     outcome.runtime_seen = true;
     if (!fs::exists(path / "instances.jsonl", code)) continue;
     auto capture = Capture::open(path);

@@ -1,5 +1,6 @@
 // Bodies are walked in every instance, as in launch_finder. A launch is recorded as a call whose callee is the launch's
-// source position; from there the callers are followed upwards, each parameter replaced by the caller's argument.
+// source position; from there the callers are followed upwards, each parameter replaced by the caller's argument. The
+// object of a method is its parameter 0, and the others follow.
 #include "extractor/scan/call_finder.h"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     return true;
   }
   bool VisitCallExpr(CallExpr* call) override {
-    if (!function_ || call->isTypeDependent() || llvm::isa<CXXOperatorCallExpr>(call)) return true;
+    if (!function_ || call->isTypeDependent()) return true;
     std::vector<const Expr*> arguments(call->arg_begin(), call->arg_end());
     if (llvm::isa<CUDAKernelCallExpr>(call)) return add(launch(call), arguments), true;
     auto* callee = call->getDirectCallee();
@@ -104,6 +105,9 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     } else if ((name.contains("LaunchKernel") || name.contains("LaunchCooperativeKernel")) && arguments.size() > 2) {
       add(launch(call), pointed_to(arguments[name == "cudaLaunchKernelExC" ? 2 : 3]));
     } else if (unit_.is_user(callee->getLocation()) && !callee->hasAttr<CUDAGlobalAttr>()) {
+      // Of a method that is called as an operator, the object is an argument already.
+      auto* of = llvm::dyn_cast<CXXMemberCallExpr>(call);
+      if (of && is_method(callee)) arguments.insert(arguments.begin(), of->getImplicitObjectArgument());
       add(label(callee), arguments);
       if (auto* launcher = launchers_.called_by(call)) add(launch(call), launcher->arguments(call));
     }
@@ -118,6 +122,10 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     bool plain = !llvm::isa<CXXConstructorDecl, CXXDestructorDecl, CXXDeductionGuideDecl>(function);
     if (fresh) known->second = plain ? label_(function) : function->getQualifiedNameAsString();
     return known->second;
+  }
+  static bool is_method(const FunctionDecl* function) {
+    auto* method = llvm::dyn_cast_or_null<CXXMethodDecl>(function);
+    return method && method->isInstance();
   }
   std::string launch(const Expr* call) const {
     auto extent = unit_.extent(call->getSourceRange());
@@ -179,24 +187,31 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
       auto* element = llvm::dyn_cast<ArraySubscriptExpr>(inner);
       if (unary->getOpcode() == UO_AddrOf) return bases(element ? element->getBase() : inner);
       if (unary->isIncrementDecrementOp()) return bases(inner);
+      if (unary->getOpcode() == UO_Deref && e->getType()->isRecordType()) return bases(inner);
     }
+    if (llvm::isa<CXXThisExpr>(e) && is_method(function_)) return {{"#0"}};
+    if (auto* element = llvm::dyn_cast<ArraySubscriptExpr>(e)) return of(element->getBase(), index(element->getIdx()));
     if (auto* binary = llvm::dyn_cast<BinaryOperator>(e); binary && binary->isAdditiveOp())
       return bases(binary->getLHS()->getType()->isPointerType() ? binary->getLHS() : binary->getRHS());
     if (auto* made = llvm::dyn_cast<CXXConstructExpr>(e); made && made->getNumArgs() == 1)
       return bases(made->getArg(0));
-    if (auto* member = llvm::dyn_cast<MemberExpr>(e); member && !member->isImplicitAccess()) {
+    if (auto* member = llvm::dyn_cast<MemberExpr>(e); member && llvm::isa<FieldDecl>(member->getMemberDecl())) {
       auto all = of(member->getBase(), "." + member->getMemberDecl()->getNameAsString());
       if (auto* given = initial(member)) all.merge(bases(given));
       return all;
     }
-    if (auto* call = llvm::dyn_cast<CXXMemberCallExpr>(e);
-        call && call->getNumArgs() == 0 && call->getMethodDecl() && call->getImplicitObjectArgument())
-      return of(call->getImplicitObjectArgument(), "." + call->getMethodDecl()->getNameAsString() + "()");
+    if (auto* call = llvm::dyn_cast<CXXOperatorCallExpr>(e)) {
+      const auto what = call->getOperator();
+      if (what == OO_Subscript && call->getNumArgs() == 2) return of(call->getArg(0), index(call->getArg(1)));
+      if ((what == OO_Star || what == OO_Arrow) && call->getNumArgs() == 1) return bases(call->getArg(0));
+    }
     if (auto* call = llvm::dyn_cast<CallExpr>(e); call && call->getDirectCallee() && call->getNumArgs() == 1) {
       auto* name = call->getDirectCallee()->getIdentifier();
       if (name && (name->getName().ends_with("_cast") || name->getName() == "move" || name->getName() == "addressof"))
         return bases(call->getArg(0));
     }
+    if (auto* call = llvm::dyn_cast<CallExpr>(e); call && !llvm::isa<CXXOperatorCallExpr>(call))
+      if (auto [object, suffix] = accessor(call); object) return of(object, suffix);
     if (auto* reference = llvm::dyn_cast<DeclRefExpr>(e)) {
       auto* parameter = llvm::dyn_cast<ParmVarDecl>(reference->getDecl());
       auto* variable = llvm::dyn_cast<VarDecl>(reference->getDecl());
@@ -213,7 +228,15 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
         return all;
       }
       if (parameter && parameter->getDeclContext() == function_)
-        return {{"#" + std::to_string(parameter->getFunctionScopeIndex())}};
+        return {{"#" + std::to_string(parameter->getFunctionScopeIndex() + is_method(function_))}};
+      // A reference is what it began with.
+      const bool alias = variable && !parameter && variable->isLocalVarDecl() && variable->getInit() &&
+                         variable->getType()->isReferenceType();
+      if (alias && open_.insert(variable).second) {
+        auto all = bases(variable->getInit());
+        open_.erase(variable);
+        return all;
+      }
       // Another name for what a pointer began with.
       const bool copies = variable && !parameter && variable->isLocalVarDecl() && variable->getInit() &&
                           variable->getType()->isPointerType();
@@ -226,6 +249,22 @@ class CallVisitor : public DynamicRecursiveASTVisitor {
     if (llvm::isa<CXXNullPtrLiteralExpr, GNUNullExpr, IntegerLiteral, StringLiteral>(e)) return {};
     std::string text = text_of(e);
     return text.empty() || text == "NULL" ? std::set<PassedMemory>() : std::set{PassedMemory{text}};
+  }
+  std::string index(const Expr* e) const { return "[" + text_of(e) + "]"; }
+  /// `g.level(from)`, `pointer_of(g)`: the object that it is asked of, and "level()[from]". Null: it has another form.
+  std::pair<const Expr*, std::string> accessor(const CallExpr* call) const {
+    auto* callee = call->getDirectCallee();
+    if (!callee || !callee->getIdentifier()) return {};
+    const Expr* object = nullptr;
+    if (auto* of = llvm::dyn_cast<CXXMemberCallExpr>(call)) object = of->getImplicitObjectArgument();
+    std::string suffix = "." + callee->getName().str() + "()";
+    for (auto* argument : call->arguments()) {
+      if (llvm::isa<CXXDefaultArgExpr>(argument)) continue;
+      if (argument->getType()->isIntegralOrEnumerationType()) suffix += index(argument);
+      else if (object) return {};
+      else object = argument;
+    }
+    return {object, suffix};
   }
   /// What the member of a local structure began with: `{to, from}`. Null: it has another form.
   static const Expr* initial(const MemberExpr* member) {

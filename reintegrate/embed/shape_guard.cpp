@@ -160,8 +160,9 @@ class GuardWriter {
     std::map<std::string, AskedNumber> numbers;
     std::map<std::string, std::string> addresses;
     auto unknown = [&](const std::string& name) {
-      return refused("it is right only where " + guard.text() + ", and the launcher of embedded code does not know " +
-                     name + " (--no-guards embeds it all the same)");
+      return refused("it is known to be right only where " + guard.text() +
+                     ", and the launcher of embedded code does not know " + name +
+                     " (--no-guards embeds it all the same)");
     };
     for (auto& pointer : guard.addresses()) {
       for (size_t i = 0; i < mep_.parameters.size(); ++i)
@@ -410,122 +411,7 @@ class GuardWriter {
   std::set<size_t> unbound_;           ///< Floating-point parameters that varied: their values cannot be required.
 };
 
-struct Directive {
-  uint32_t line = 0;
-  std::string_view keyword, rest;  ///< "ifdef", "PERIODIC"
-  bool opens() const { return keyword.starts_with("if"); }
-  bool asks() const { return opens() || keyword.starts_with("elif"); }
-  std::string_view name() const { return rest.substr(0, end_of_word(rest, 0)); }
-};
-
-std::vector<Directive> directives_of(std::string_view text) {
-  std::vector<Directive> found;
-  uint32_t number = 0;
-  const std::vector<TextLine> lines = split_lines(text);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    number = static_cast<uint32_t>(i + 1);
-    const char* begin = lines[i].text.data();
-    std::string_view line = trimmed(lines[i].text);
-    if (!line.starts_with("#")) continue;
-    while (lines[i].text.ends_with("\\") && i + 1 < lines.size()) ++i;
-    const char* end = lines[i].text.data() + lines[i].text.size();
-    line = std::string_view(begin, static_cast<size_t>(end - begin));
-    line = trimmed(line.substr(line.find('#') + 1));
-    const size_t word = end_of_word(line, 0);
-    found.push_back({number, line.substr(0, word), trimmed(line.substr(word))});
-  }
-  return found;
-}
-
-std::set<std::string> words_in(std::string_view text) {
-  static const std::set<std::string> operators = {"defined", "true", "false", "and", "or", "not"};
-  std::set<std::string> words;
-  for (size_t at = 0; at < text.size();) {
-    const size_t past = past_quoted(text, at), end = end_of_word(text, at);
-    if (past != at || end == at) {
-      at = past != at ? past : at + 1;
-      continue;
-    }
-    std::string word(text.substr(at, end - at));
-    at = end;
-    if (word.starts_with("__has_") && at < text.size() && text[at] == '(')  // What is in its brackets is no macro.
-      at = std::min(closing_bracket(text, at), text.size());
-    else if (!std::isdigit(static_cast<unsigned char>(word[0])) && !operators.contains(word))
-      words.insert(std::move(word));
-  }
-  return words;
-}
-
-/// The macro and value of `#ifndef X`, `#define X VALUE`.
-std::optional<std::pair<std::string, std::string>> defined_if_undefined(const std::vector<Directive>& all, size_t i) {
-  if (i + 1 >= all.size() || all[i + 1].keyword != "define") return std::nullopt;
-  const bool negated = all[i].keyword == "ifndef" || (all[i].keyword == "if" && all[i].rest.starts_with("!"));
-  if (const std::set<std::string> asked = words_in(all[i].rest);
-      !negated || asked.size() != 1 || !asked.contains(std::string(all[i + 1].name())))
-    return std::nullopt;
-  std::string_view value = all[i + 1].rest.substr(all[i + 1].name().size());
-  value = value.substr(0, std::min(value.find("//"), value.find("/*")));
-  return std::pair(std::string(all[i + 1].name()), std::string(trimmed(value)));
-}
-
-/// The text of lines [begin, end].
-std::string_view lines_of(std::string_view text, uint32_t begin, uint32_t end) {
-  const std::vector<TextLine> lines = split_lines(text);
-  if (begin == 0 || begin > lines.size() || end < begin) return {};
-  const char* first = lines[begin - 1].text.data();
-  const std::string_view last = lines[std::min<size_t>(end, lines.size()) - 1].text;
-  return {first, static_cast<size_t>(last.data() + last.size() - first)};
-}
-
 }  // namespace
-
-void TestedMacros::look_at(std::string_view text, uint32_t begin, uint32_t end) {
-  const std::vector<Directive> all = directives_of(text);
-  const std::set<std::string> used = words_in(lines_of(text, begin, end));
-  std::vector<std::set<std::string>> open;  // What each conditional around the present line asks for.
-  bool inside = false;
-  auto enter = [&] {
-    for (auto& around : open) names.insert(around.begin(), around.end());
-    inside = true;
-  };
-  for (size_t i = 0; i < all.size() && all[i].line <= end; ++i) {
-    if (!inside && all[i].line >= begin) enter();
-    if (all[i].keyword == "define") defined.emplace(all[i].name());
-    if (all[i].opens()) open.emplace_back();
-    if (auto own = defined_if_undefined(all, i)) {  // A header's own guard, or a macro's default.
-      if (i + 2 < all.size() && all[i + 2].keyword == "endif" && used.contains(own->first)) by_default.insert(*own);
-    } else if (all[i].asks() && !open.empty()) {
-      open.back().merge(words_in(all[i].rest));
-      if (inside) names.insert(open.back().begin(), open.back().end());
-    }
-    if (all[i].keyword == "endif" && !open.empty()) open.pop_back();
-  }
-  if (!inside) enter();
-}
-
-void TestedMacros::add_definitions_below(const std::filesystem::path& root) {
-  static const std::set<std::string> sources = {".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc",
-                                                ".c", ".cc", ".cpp", ".cxx", ".cu",  ".in",  ".hip"};
-  constexpr size_t kMostEntries = 200'000;  // Of a folder with much else.
-  constexpr uintmax_t kLargest = 4 << 20;
-  size_t entries = 0;
-  std::error_code code;
-  using Iterator = std::filesystem::recursive_directory_iterator;
-  for (Iterator at(root, std::filesystem::directory_options::skip_permission_denied, code), end;
-       !code && at != end && ++entries < kMostEntries; at.increment(code)) {
-    if (at->path().filename().string().starts_with(".")) {
-      at.disable_recursion_pending();
-      continue;
-    }
-    if (!sources.contains(at->path().extension().string()) || !at->is_regular_file(code) ||
-        at->file_size(code) > kLargest)
-      continue;
-    auto text = read_text(at->path());
-    if (!text.ok()) continue;
-    for (auto& directive : directives_of(*text))
-      if (directive.keyword == "define") defined.emplace(directive.name());
-  }
-}
 
 bool is_only_recompiled(const Mep& mep, const std::string& original, const Candidate& candidate) {
   if (candidate.source != original || !candidate.recipe.fast_math.empty() || candidate.recipe.unit_flags.fast_math)

@@ -6,16 +6,12 @@
 // of their memory: disjoint, or at the same distance. One that is settled at all sizes (evidence.h) requires the block
 // size and what a patch of the source would ask; what its proof takes for granted is named.
 #pragma once
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/model/candidate/candidate.h"
 #include "core/model/mep.h"
+#include "reintegrate/embed/tested_macros.h"
 #include "reintegrate/patch/launch/launch_guard.h"
 
 namespace kernelift::reintegrate {
@@ -31,18 +27,6 @@ struct ShapeGuard {
   std::vector<GuardClause> macros;     ///< Preprocessor conditions: the macros that the application was compiled with.
   bool any_arguments = false;          ///< The guard holds for every grid and all arguments.
   std::vector<std::string> unguarded;  ///< Assumptions that no clause can express: "the members of 'p'".
-};
-
-/// The macros of the build on which the text of a kernel depends.
-struct TestedMacros {
-  std::set<std::string> names = {};    ///< That conditionals in the text, or around it, ask for.
-  std::set<std::string> defined = {};  ///< Macros that the source itself defines.
-  std::map<std::string, std::string> by_default =
-      {};  ///< With the value that the source gives what the build does not.
-  /// Adds those of a function in lines [begin, end] (from 1) of a file's text.
-  void look_at(std::string_view text, uint32_t begin, uint32_t end);
-  /// A name that any source file of the application defines may come from there, also in the build that was recorded.
-  void add_definitions_below(const std::filesystem::path& root);
 };
 
 /// Refuses a kernel without recorded launches, and launches that the launcher cannot make (cooperative, cluster, …).

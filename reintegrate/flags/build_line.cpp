@@ -94,7 +94,7 @@ Status edit_build(const PatchQuestion& question, PatchDraft& draft) {
   const UnitFlags& flags = question.candidate.recipe.unit_flags;
   if (flags.is_default()) return done();
   if (!question.guard.empty())
-    return refused("it is right only where " + question.guard.text() + ", and its flags " + flags.text() +
+    return refused("it is known to be right only where " + question.guard.text() + ", and its flags " + flags.text() +
                    " hold for all launches");
   KERNELIFT_ASSIGN(CompiledUnit unit, CompiledUnit::of(question.mep, question.log()));
   KERNELIFT_ASSIGN(BuildLine line, plan_build_line(unit, flags));

@@ -18,10 +18,8 @@ constexpr std::chrono::minutes kConfigureLimit{10};
 /// The document that CMake answered last to the query.
 Result<Json> answer(const fs::path& reply, const char* query) {
   fs::path index;
-  std::error_code code;
-  for (auto& entry : fs::directory_iterator(reply, code))
-    if (entry.path().filename().string().starts_with("index-"))
-      index = std::max(index, entry.path());  // Their names sort by age.
+  for (auto& path : paths_in(reply))
+    if (path.filename().string().starts_with("index-")) index = path;  // Their names sort by age.
   if (index.empty()) return refused("CMake does not answer queries here; it has to be 3.14 or newer");
   KERNELIFT_ASSIGN(Json json, read_json(index));
   KERNELIFT_ASSIGN(std::string file, reading(index.string(), [&] {

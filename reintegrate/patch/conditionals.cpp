@@ -1,37 +1,30 @@
-// Comments are not distinguished from code: a word in a comment can only add a conditional to the result.
+// Read as tokens, not as lines: a comment, a joined line or a digraph neither hides a directive nor makes one.
 #include "reintegrate/patch/conditionals.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 
-#include "reintegrate/patch/text_diff.h"
+#include "core/compiler/written/source_tokens.h"
 
 namespace kernelift::reintegrate {
 namespace {
 
 using Words = std::multiset<std::string>;
 
-/// The identifiers of the text, except member names, because the object that they belong to is listed already.
-Words words_of(std::string_view text) {
+/// The identifiers of the tokens, except member names, because the object that they belong to is listed already.
+Words words_of(std::span<const SourceToken> tokens) {
   Words words;
-  auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t at = 0; at < text.size();) {
-    if (!inside(text[at])) {
-      ++at;
-      continue;
-    }
-    size_t begin = at;
-    while (at < text.size() && inside(text[at])) ++at;
-    std::string_view before = text.substr(0, begin);
-    bool member = before.ends_with("->") || (before.ends_with(".") && !before.ends_with(".."));
-    if (!member && !std::isdigit(static_cast<unsigned char>(text[begin])))
-      words.emplace(text.substr(begin, at - begin));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool member = i > 0 && (tokens[i - 1].is("->") || tokens[i - 1].is("."));
+    if (tokens[i].kind == SourceToken::Kind::Identifier && !member) words.insert(tokens[i].text);
   }
   return words;
 }
+
+Words words_of(std::string_view text) { return words_of(source_tokens(text)); }
 
 bool is_architecture(const std::string& word) { return word.starts_with("__CUDA_ARCH") || word.starts_with("__gfx"); }
 
@@ -79,29 +72,26 @@ bool depends_on_flow(const Words& words) {
 }
 
 /// Macros whose value depends on the GPU architecture: defined in terms of __CUDA_ARCH__, or under a condition on it.
-std::set<std::string> architecture_macros(const std::vector<TextLine>& lines) {
+std::set<std::string> architecture_macros(std::span<const SourceToken> tokens,
+                                          const std::vector<DirectiveTokens>& all) {
   std::set<std::string> found;
-  auto by_architecture = [&](const Words& words) {
-    return std::ranges::any_of(words, [&](auto& word) { return is_architecture(word) || found.contains(word); });
+  auto by_architecture = [&](size_t begin, size_t end) {
+    return std::ranges::any_of(words_of(tokens.subspan(begin, end - begin)),
+                               [&](auto& word) { return is_architecture(word) || found.contains(word); });
   };
   for (size_t before = 1; before != found.size();) {
     before = found.size();
     std::vector<bool> open;
-    for (auto& line : lines) {
-      std::string_view text = trimmed(line.text);
-      if (!text.starts_with("#")) continue;
-      text = trimmed(text.substr(1));
-      if (text.starts_with("if")) open.push_back(by_architecture(words_of(text)));
-      else if (text.starts_with("elif") && !open.empty()) open.back() = open.back() || by_architecture(words_of(text));
-      else if (text.starts_with("endif") && !open.empty()) open.pop_back();
-      else if (text.starts_with("define")) {
-        std::string_view rest = trimmed(text.substr(6));
-        size_t stop = std::ranges::find_if(
-                          rest, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; }) -
-                      rest.begin();
-        if (std::ranges::count(open, true) > 0 || by_architecture(words_of(rest.substr(stop))))
-          found.emplace(rest.substr(0, stop));
-      }
+    for (auto& [begin, end] : all) {
+      if (begin == end) continue;
+      const std::string& keyword = tokens[begin].text;
+      if (keyword.starts_with("if")) open.push_back(by_architecture(begin + 1, end));
+      else if (keyword.starts_with("elif") && !open.empty())
+        open.back() = open.back() || by_architecture(begin + 1, end);
+      else if (keyword == "endif" && !open.empty()) open.pop_back();
+      else if (keyword == "define" && begin + 1 < end &&
+               (std::ranges::count(open, true) > 0 || by_architecture(begin + 2, end)))
+        found.insert(tokens[begin + 1].text);
     }
     if (before == 0 && found.empty()) break;
   }
@@ -112,7 +102,8 @@ std::set<std::string> architecture_macros(const std::vector<TextLine>& lines) {
 
 std::vector<AffectedConditional> affected_conditionals(std::string_view text, uint32_t begin, uint32_t end,
                                                        const std::vector<ByteEdit>& edits, bool geometry_changes) {
-  const std::vector<TextLine> lines = split_lines(text);
+  const std::vector<SourceToken> tokens = source_tokens(text);
+  const std::vector<DirectiveTokens> all = directives(tokens);
   struct Group {
     AffectedConditional found;
     Words words;
@@ -120,22 +111,37 @@ std::vector<AffectedConditional> affected_conditionals(std::string_view text, ui
   std::vector<Group> groups;  // The outermost conditionals.
   std::optional<std::set<std::string>> macros;
   int depth = 0;
-  for (uint32_t number = begin; number <= end && number <= lines.size(); ++number) {
-    std::string_view line = trimmed(lines[number - 1].text),
-                     directive = line.starts_with("#") ? trimmed(line.substr(1)) : std::string_view();
-    if (directive.starts_with("if") && depth++ == 0)
-      groups.push_back({{number, end, std::string(line), "", false}, {}});
+  size_t code = 0;  // The first token behind the last directive.
+  auto add_words = [&](size_t first, size_t last) {
+    if (depth > 0 && first < last) groups.back().words.merge(words_of(std::span(tokens).subspan(first, last - first)));
+  };
+  for (auto& [first, last] : all) {
+    const uint32_t line = tokens[first - 1].line;
+    if (line < begin || first == last) continue;
+    if (line > end) break;
+    add_words(code, first - 1);
+    code = last;
+    const std::string& keyword = tokens[first].text;
+    if (keyword.starts_with("if") && depth++ == 0)
+      groups.push_back(
+          {{line, end,
+            "#" + std::string(text.substr(tokens[first].offset, tokens[last - 1].end - tokens[first].offset)), "",
+            false},
+           {}});
     if (depth == 0) continue;
-    Words words = words_of(line);
-    if (directive.starts_with("if") || directive.starts_with("elif")) {
-      if (!macros) macros = architecture_macros(lines);
+    if (keyword.starts_with("if") || keyword.starts_with("elif")) {
+      if (!macros) macros = architecture_macros(tokens, all);
       groups.back().found.by_architecture |=
-          std::ranges::any_of(words, [&](auto& word) { return is_architecture(word) || macros->contains(word); });
-    } else if (directive.empty() || directive.starts_with("pragma") || directive.starts_with("define")) {
-      groups.back().words.merge(words);
+          std::ranges::any_of(words_of(std::span(tokens).subspan(first + 1, last - first - 1)),
+                              [&](auto& word) { return is_architecture(word) || macros->contains(word); });
+    } else if (keyword == "pragma" || keyword == "define") {
+      add_words(first, last);
     }
-    if (directive.starts_with("endif") && --depth == 0) groups.back().found.end_line = number;
+    if (keyword == "endif" && --depth == 0) groups.back().found.end_line = line;
   }
+  if (depth > 0)  // It ends behind the function.
+    add_words(code,
+              static_cast<size_t>(std::ranges::upper_bound(tokens, end, {}, &SourceToken::line) - tokens.begin()));
 
   auto line_of = [&](uint64_t at) {
     return static_cast<uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n'));

@@ -21,7 +21,7 @@ struct AffectedConditional {
 };
 
 /// The conditionals in lines [begin, end] (from 1) of `text`, a function, whose meaning `edits` outside of them may
-/// change. With `geometry_changes`, grid and block change too. The decision is textual and errs on the side of
+/// change. With `geometry_changes`, grid and block change too. The decision is made by names and errs on the side of
 /// reporting.
 std::vector<AffectedConditional> affected_conditionals(std::string_view text, uint32_t begin, uint32_t end,
                                                        const std::vector<ByteEdit>& edits, bool geometry_changes);

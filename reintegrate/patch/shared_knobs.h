@@ -2,14 +2,14 @@
 // launches, but a candidate is judged by the MEP of its own kernel alone: 1.17x there can be 0.77x for the application,
 // which otherwise shows only after minutes of building and timing.
 //   Find    the scan lists every kernel, in any unit, whose text or launch uses a knob; tune and apply name them.
-//   Judge   those with a relevant share of the run time are extracted, and their originals are judged with the new
-//           values: seconds.
+//   Judge   all of them are extracted, and their originals are judged with the new values: seconds each.
 //   Rank    candidates are compared by the gain that their kernel alone would need for the same effect on the
-//           application. Those that lose, or make another kernel wrong, are passed over before anything is built.
-// Kernels of small share, and the effect of a changed line in a shared header, are left to the application's own check
-// and timing. The kernel is not given a constant of its own: host code that sizes buffers or counts blocks by the
-// shared constant belongs to one of its users, and the text does not tell which. The message says what that would gain;
-// the application's author can do it.
+//           application. Those that lose, make another kernel wrong, or change one of which nothing is known, are
+//           passed over before anything is built.
+// The effect of a changed line in a shared header is left to the application's own check and timing. The kernel is not
+// given a constant of its own: host code that sizes buffers or counts blocks by the shared constant belongs to one of
+// its users, and the text does not tell which. The message says what that would gain; the application's author can do
+// it.
 #pragma once
 #include <functional>
 #include <string>
@@ -24,8 +24,12 @@ namespace kernelift::reintegrate {
 struct OtherKernel {
   std::string name;
   double share = 0;    ///< Its share of the application's run time.
-  double speedup = 0;  ///< Speedup of its original with the new values; 0: not known, for the reason in `why`.
-  bool wrong = false;  ///< With the new values it fails or gives other results, as described in `why`.
+  double speedup = 0;  ///< Speedup of its original with the new values; 0: not known.
+  enum class Found {
+    NotKnown,  ///< Whether it is right with the new values, for the reason in `why`: it was not recorded.
+    Wrong,     ///< With the new values it fails or gives other results, as described in `why`.
+    Right,
+  } found = Found::NotKnown;
   std::string why = {};
 };
 
@@ -44,8 +48,8 @@ SharedKnobs shared_knobs(const Mep& mep, const ScanIndex& scan, const Bindings& 
 /// "BLOCK_X and BLOCK_Y are also used by heat::source_kernel and 2 more kernels"
 std::string text_of(const SharedKnobs& reach);
 
-/// Judges the effect of each change on the other kernels that use its knobs. It takes several changes at once, because
-/// each kernel is extracted and measured first. Kernels of small share are left out.
+/// Judges the effect of each change on the other kernels that use its knobs; of a change that one of them rules out,
+/// not on all. It takes several changes at once, because each kernel is extracted and measured first.
 using JudgeOthers = std::function<std::vector<std::vector<OtherKernel>>(const std::vector<SharedKnobs>&)>;
 
 /// The speedup that a kernel of `share` would need if no other kernel changed, for the application to gain as much as

@@ -111,7 +111,7 @@ class Planner {
 
   /// Leaves in `hunks` what is added outside of the kernel.
   Status put_beside(std::vector<Hunk>& hunks) {
-    const std::string only = "it is right only where " + q_.guard.text() + ", and ";
+    const std::string only = "it is known to be right only where " + q_.guard.text() + ", and ";
     const ScannedKernel* kernel = family_.kernel();
     if (!kernel) return refused(only + "where its kernel is defined is not known" + kScanAgain);
     KERNELIFT_ASSIGN(OpenFile * file, draft_.open(kernel->definition.file));
@@ -381,7 +381,7 @@ class Planner {
       any = true;
     }
     if (any) return done();
-    return refused("it is right only where " + q_.guard.text() + ", and " + why +
+    return refused("it is known to be right only where " + q_.guard.text() + ", and " + why +
                    " (--no-guards patches it all the same)");
   }
 

@@ -72,6 +72,7 @@ class ApplyBest : public Application {
     confirmed(speedup, "0.05", "0.01");
     offer.promising.back().candidate.values["BLOCK"] = block;
     blur.share = 0.5;
+    if (blur.speedup > 0) blur.found = OtherKernel::Found::Right;
     becomes[block] = blur;
   }
 
@@ -295,7 +296,7 @@ TEST_F(ApplyBest, PrefersTheCandidateWithTheLargestGainForTheApplicationNotForTh
 }
 
 TEST_F(ApplyBest, ExitsWithNoWhenAnotherKernelWouldBeWrong) {
-  shared(1.5, 128, {.name = "blur", .wrong = true, .why = "wrong at verify"});
+  shared(1.5, 128, {.name = "blur", .found = OtherKernel::Found::Wrong, .why = "wrong at verify"});
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::No);
@@ -314,8 +315,15 @@ TEST_F(ApplyBest, EndsWhenJudgingOtherKernelsIsInterrupted) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
-TEST_F(ApplyBest, TriesACandidateWhoseEffectOnOtherKernelsIsNotKnown) {
-  shared(1.5, 128, {.name = "blur", .why = "extract: its unit does not parse"});
+TEST_F(ApplyBest, PassesOverACandidateOfWhichNothingIsKnownForAnotherKernelUnlessTheUserWantsIt) {
+  shared(1.5, 128, {.name = "blur", .why = "it was not recorded"});
+  auto refused = go();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().exit, Exit::No);
+  EXPECT_NE(refused.error().message.find("whether blur is right with the new values is not known: it was not recorded"),
+            std::string::npos)
+      << refused.error().message;
+  request.guards = false;
   ApplyReport report = must_go();
   EXPECT_TRUE(report.kept()) << report.why;
   EXPECT_EQ(report.candidate, 1);

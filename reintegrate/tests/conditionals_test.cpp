@@ -110,5 +110,26 @@ TEST(Conditionals, InTruncatedTextAreReportedWithinTheLinesOfTheFunction) {
   }
 }
 
+TEST(Conditionals, NoCommentOrSpellingHidesADirective) {
+  const std::string text =
+      "__global__ void k(float* a, int n) {\n"
+      "%:if \\\n"
+      "    __CUDA_ARCH__ >= 800\n"
+      "/*\n"
+      "#endif of the old way\n"
+      "*/\n"
+      "  fast(a);\n"
+      "#endif\n"
+      "  // #if __CUDA_ARCH__ >= 900\n"
+      "  a[0] = 1;\n"
+      "}\n";
+  auto found = affected(text, {edit(text, "a[0] = 1;", "a[0] = 2;")});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].by_architecture);
+  EXPECT_EQ(found[0].line, 2u);
+  EXPECT_EQ(found[0].end_line, 8u);
+  EXPECT_EQ(found[0].word, "a");
+}
+
 }  // namespace
 }  // namespace kernelift::reintegrate

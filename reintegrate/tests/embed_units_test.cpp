@@ -64,6 +64,17 @@ TEST_F(EmbedMacros, RequiresThatAMacroIsUndefinedWhichTheKernelAsksForAndTheBuil
   EXPECT_EQ(macros(), "PERIODIC; MIRRORED undefined; WIDE undefined; ");
 }
 
+TEST_F(EmbedMacros, NoDefinitionInACommentTakesARequirementAway) {
+  auto root = TemporaryFolder::create("kernelift-macros");
+  ASSERT_TRUE(root.ok());
+  ASSERT_TRUE(write_atomically(root->path() / "config.h",
+                               std::string_view("/* with\n#define PERIODIC\nit wraps */\nR\"(\n#define WIDE\n)\";\n"))
+                  .ok());
+  tested.look_at("/*\n#define TALL\n*/\n__global__ void keep() {\n#if PERIODIC || WIDE || TALL\n#endif\n}\n", 4, 7);
+  tested.add_definitions_below(root->path());
+  EXPECT_EQ(macros(), "PERIODIC undefined; TALL undefined; WIDE undefined; ");
+}
+
 TEST_F(EmbedMacros, DoesNotAskForWhatAFileOfTheApplicationMayHaveDefined) {
   auto root = TemporaryFolder::create("kernelift-macros");
   ASSERT_TRUE(root.ok());

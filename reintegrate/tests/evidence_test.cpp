@@ -68,7 +68,7 @@ TEST(Evidence, SaysOfWhichPartOfAProofThereIsOne) {
   sizes.same_values = true, sizes.why = "n = 3";
   EXPECT_EQ(said(false),
             "Proven where buckets > 0: it uses memory as the original does, and computes the same values. Nothing asks "
-            "that (--no-guards); elsewhere it is wrong: n = 3.");
+            "that (--no-guards); elsewhere it can be wrong: n = 3.");
   sizes.known = OtherSizes::Known::Proven, sizes.same_values = false;
   EXPECT_EQ(said(true),
             "Proven at all sizes: it uses memory as the original does; its values were compared where it was run.");

@@ -99,8 +99,8 @@ TEST(LaunchEdit, CoversTheSameThreadsWithABlockOfConstantSize) {
   TiledLaunch variables("grid", "block");
   variables.site.grid_form = variables.site.block_form = "dim3";
   EXPECT_EQ(variables.result(),
-            "<<<dim3((size_t(grid.x) * block.x + 63) / 64, (size_t(grid.y) * block.y + 31) / 32, grid.z), dim3(16, 8, "
-            "block.z)>>>");
+            "<<<dim3((size_t(grid.x) * block.x + 63) / 64, (size_t(grid.y) * block.y + 31) / 32, grid.z), dim3(16, "
+            "8)>>>");
   TiledLaunch knobs("dim3((n + X - 1) / X, (m + Y - 1) / Y)", "dim3(X, Y)");
   EXPECT_EQ(
       knobs.result(),
@@ -224,6 +224,14 @@ TEST(LaunchEdit, WritesMinAsAConditionalExpression) {
   Launch l("grid", "64");
   l.grid("min(gx, 5)");
   EXPECT_EQ(l.result(), "<<<dim3(dim3(grid).x < 5 ? dim3(grid).x : 5, dim3(grid).y, dim3(grid).z), 64>>>");
+}
+
+TEST(LaunchEdit, WritesALimitThatNoRecordedLaunchReaches) {
+  Launch l("grid", "64");
+  l.grid("min(gx, 4096)");
+  EXPECT_EQ(l.result(), "<<<dim3(dim3(grid).x < 4096 ? dim3(grid).x : 4096, dim3(grid).y, dim3(grid).z), 64>>>");
+  l.grid("gx - gx / 1024");
+  EXPECT_EQ(l.result(), "<<<dim3(dim3(grid).x - dim3(grid).x / 1024, dim3(grid).y, dim3(grid).z), 64>>>");
 }
 
 TEST(LaunchEdit, DoesNotEditAGridThatFollowsAChangedKnob) {

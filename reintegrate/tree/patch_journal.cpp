@@ -61,8 +61,12 @@ timespec clock_now() {
   return now;
 }
 
+/// `nanoseconds`: 10^9 is the next second.
 void set_time(const fs::path& path, int64_t seconds, int64_t nanoseconds) {
-  timespec times[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(seconds), static_cast<long>(nanoseconds)}};
+  constexpr int64_t kSecond = 1'000'000'000;
+  timespec times[2] = {
+      {0, UTIME_OMIT},
+      {static_cast<time_t>(seconds + nanoseconds / kSecond), static_cast<long>(nanoseconds % kSecond)}};
   utimensat(AT_FDCWD, path.c_str(), times, 0);
 }
 

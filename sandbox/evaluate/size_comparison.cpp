@@ -42,20 +42,34 @@ std::string without_unrolling(const std::string& text) {
   return left;
 }
 
-/// The candidate is launched with another grid or block than the original.
-bool changes_launch(const Candidate& candidate, const Mep& mep) {
+/// The axes along which the candidate is launched with another grid or block than the original.
+std::set<int> changed_axes(const Candidate& candidate, const Mep& mep) {
+  std::set<int> axes;
   for (auto& launch : candidate.launches) {
     const CandidateLaunch recorded = CandidateLaunch::as_recorded(launch.kernel);
     for (int axis = 0; axis < 3; ++axis)
-      if (!(launch.grid[axis] == recorded.grid[axis]) || !(launch.block[axis] == recorded.block[axis])) return true;
+      if (!(launch.grid[axis] == recorded.grid[axis]) || !(launch.block[axis] == recorded.block[axis]))
+        axes.insert(axis);
   }
   const Bindings constants = mep.named_values();
-  return std::ranges::any_of(candidate.values, [&](auto& one) {
-    const auto known = constants.find(one.first);
-    return known != constants.end() && known->second != one.second &&
-           std::ranges::any_of(mep.all_launches(), [&](auto* site) { return site->uses(one.first); });
-  });
+  for (auto& [name, value] : candidate.values) {
+    const auto known = constants.find(name);
+    if (known == constants.end() || known->second == value) continue;
+    for (auto* site : mep.all_launches()) {
+      if (!site->uses(name)) continue;
+      auto uses = [&](const std::optional<Expression>& size) { return !size || size->uses(name); };
+      std::set<int> changed;
+      for (int axis = 0; axis < 3; ++axis)
+        if (uses(site->grid[axis]) || uses(site->block[axis])) changed.insert(axis);
+      if (changed.empty()) changed = {0, 1, 2};  // It is used in another way.
+      axes.merge(changed);
+    }
+  }
+  return axes;
 }
+
+/// The candidate is launched with another grid or block than the original.
+bool changes_launch(const Candidate& candidate, const Mep& mep) { return !changed_axes(candidate, mep).empty(); }
 
 using Kind = legality::Answer::Kind;
 
@@ -360,13 +374,13 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   legality::Answer worst{Kind::Proven, {}, {}, 0, {}};
   std::optional<Expression> premise;
   std::vector<legality::Assumption> assumptions;
-  bool same_values = true;
+  bool same_values = true, may_race = false;
   const double begin = thread_seconds();
   for (auto& launch : launches_) {
     legality::Bounds left = bounds;
     left.seconds -= thread_seconds() - begin;
     auto answer = compare(candidate, launch, left);
-    same_values &= answer.same_values;
+    same_values &= answer.same_values, may_race |= answer.may_race;
     for (auto& one : answer.assumptions)
       if (std::ranges::find(assumptions, one) == assumptions.end()) assumptions.push_back(one);
     if (answer.premise)
@@ -387,7 +401,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   if (worst.kind == Kind::Proven && changes && !mep_.unseen_launches.empty())
     worst.kind = Kind::NotKnown, worst.why = "there may be other launches: " + mep_.unseen_launches;
   if (worst.kind == Kind::UnderPremise || worst.kind == Kind::NotKnown) worst.premise = premise;
-  worst.same_values = same_values;
+  worst.same_values = same_values, worst.may_race = may_race && worst.kind == Kind::NotKnown;
   worst.assumptions.clear();
   if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);
   const bool in_time = worst.kind != Kind::NotKnown || thread_seconds() - begin < bounds.seconds;
@@ -450,8 +464,8 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
 Evaluation SizeComparison::confirmed(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds) {
   evaluation = judged(std::move(evaluation), candidate, bounds);
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok() || !changes_launch(candidate, mep_) || mep_.launches.empty() || knows_launches(mep_) ||
-      (verdict->other_sizes && verdict->other_sizes->proven()))
+  if (!verdict || !verdict->ok() || !changes_launch(candidate, mep_) || mep_.launches.empty() ||
+      knows_launches(mep_, changed_axes(candidate, mep_)) || (verdict->other_sizes && verdict->other_sizes->proven()))
     return evaluation;
   verdict->outcome = Outcome::Refused, verdict->stage = Stage::Verify;
   verdict->detail =
@@ -506,6 +520,11 @@ Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation, c
   if (sizes.known == Known::Refuted) {
     verdict.outcome = Outcome::Wrong, verdict.stage = Stage::Verify;
     verdict.detail = "at sizes that were not recorded: " + known.why;
+    verdict.timings.clear();
+  }
+  if (known.may_race) {
+    verdict.outcome = Outcome::Refused, verdict.stage = Stage::Verify;
+    verdict.detail = known.why + ", and no two threads of the original meet there, whatever they are";
     verdict.timings.clear();
   }
   if (known.premise) {

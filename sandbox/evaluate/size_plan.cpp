@@ -37,6 +37,7 @@ struct HostLaunch {
   Bindings variables;                      ///< Those that are known, with their recorded values.
   std::map<std::string, size_t> directly;  ///< The parameter to which the host passes each.
   std::map<size_t, Expression> arguments;  ///< Integer arguments that are expressions of them.
+  std::set<int> as_recorded;               ///< Axes whose number of blocks nothing says but the recorded launch.
 };
 
 std::optional<int64_t> evaluated(const std::optional<Expression>& expression, const Bindings& variables) {
@@ -82,6 +83,15 @@ std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instanc
       if (known->second != *value) return std::nullopt;
     }
   }
+  // A number of blocks that the kernel is not given, `dim3(…, …, batch)`, is what it was.
+  for (int axis = 0; axis < 3; ++axis)
+    if (auto* name = site.grid[axis] ? site.grid[axis]->as_variable() : nullptr)
+      if (launch.variables.emplace(*name, along(instance.geometry.grid, axis)).second) launch.as_recorded.insert(axis);
+  // Where nothing else follows from the arguments either, the launch says nothing of other sizes.
+  auto follows = [&](int axis) {
+    return site.grid[axis] && !launch.as_recorded.contains(axis) && !site.grid[axis]->variables().empty();
+  };
+  if (!launch.as_recorded.empty() && !follows(0) && !follows(1) && !follows(2)) return std::nullopt;
   for (auto& [p, text] : passed)
     if (evaluated(text, launch.variables) == mep.integer_argument(instance, p)) launch.arguments.emplace(p, text);
   auto geometry = geometry_of(site, launch.variables, instance.geometry);
@@ -253,6 +263,19 @@ class Planner {
     return std::nullopt;
   }
 
+  /// Memory that was captured for what a number looks like: two ints side by side, 8192 behind 40, are an address on
+  /// the CPU device. Whatever was in it, the kernel has no pointer that leads there.
+  static bool is_led_to_by_number(const MepInstance& instance, const MepRegion& region) {
+    if (region.parameter >= 0 || region.reached_from.root != Origin::Root::Memory) return false;
+    return std::ranges::any_of(instance.regions, [&](auto& from) {
+      if (from.address != region.reached_from.address || from.parameter < 0 || from.pointer_stride > 0 ||
+          from.element == "byte" || from.element == "pointer")
+        return false;
+      return std::ranges::all_of(ElementLayout::parse(from.element).lanes,
+                                 [](auto& lane) { return lane.type.is_float() || lane.type.width < sizeof(uint64_t); });
+    });
+  }
+
   /// Why memory cannot be made larger for the kernel; empty: it can.
   std::string why_not_larger(const MepInstance& instance) const {
     for (auto& parameter : mep_.parameters)
@@ -265,6 +288,7 @@ class Planner {
     uint64_t bytes = 0;
     for (size_t i = 0; i < addresses.size(); ++i) {
       auto& region = instance.regions[i];
+      if (is_led_to_by_number(instance, region)) continue;
       if (region.pointer_stride > 0 || region.parameter < 0) return "its memory holds addresses";
       if (region.element == "byte") return "what its memory holds is not known";
       bytes += region.size * std::max<size_t>(1, addresses[i].size());
@@ -330,6 +354,8 @@ class Planner {
       for (int64_t constant : constants)
         values.insert({constant, constant + (constant < INT64_MAX), constant - (constant > INT64_MIN)});
       values.erase(*recorded);
+      if (mep_.parameters[p].type == "bool")
+        std::erase_if(values, [](int64_t value) { return value < 0 || value > 1; });
       for (int64_t value : values) {
         if (added == kMostBranches) return;
         auto made = is_size ? launched_with(index, launch, {{name->first, value}})
@@ -347,7 +373,7 @@ class Planner {
     for (auto& [name, p] : launch.directly) {
       const auto recorded = mep_.integer_argument(instance, p);
       if (!recorded || std::ranges::find(varied, name) != varied.end() || question_.compared.contains(p) ||
-          mep_.parameters[p].scalar == "bool" || *recorded == INT64_MAX || *recorded == INT64_MIN)
+          mep_.parameters[p].type == "bool" || *recorded == INT64_MAX || *recorded == INT64_MIN)
         continue;
       for (int64_t value : {*recorded - 1, *recorded + 1}) {
         if (added == kMostFactors) return;
@@ -416,10 +442,13 @@ class Planner {
 
 }  // namespace
 
-bool knows_launches(const Mep& mep) {
+bool knows_launches(const Mep& mep, const std::set<int>& axes) {
   return std::ranges::any_of(mep.launches, [&](const LaunchSite& site) {
     const LaunchSite over = over_arguments(site, mep);
-    return std::ranges::any_of(mep.instances, [&](auto& one) { return as_launched(mep, one, over).has_value(); });
+    return std::ranges::any_of(mep.instances, [&](auto& one) {
+      const auto launch = as_launched(mep, one, over);
+      return launch && std::ranges::none_of(axes, [&](int axis) { return launch->as_recorded.contains(axis); });
+    });
   });
 }
 

@@ -32,7 +32,8 @@ struct SizeQuestion {
 
 SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);
 
-/// Some launch site says how many blocks a recorded launch has, so that it says that of other sizes, too.
-bool knows_launches(const Mep& mep);
+/// Some launch site says how many blocks a recorded launch has along these axes, so that it says that of other sizes,
+/// too.
+bool knows_launches(const Mep& mep, const std::set<int>& axes);
 
 }  // namespace kernelift::sandbox

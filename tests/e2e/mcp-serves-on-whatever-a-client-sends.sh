@@ -8,12 +8,14 @@ expect_exit 0 "$KL" build --device cpu -- nvcc -O2 gamma.cu -o gamma
 expect_exit 0 "$KL" scan
 expect_exit 0 "$KL" record -- ./gamma
 expect_exit 0 "$KL" extract correct --out .kernelift/mep/k
+expect_exit 0 "$KL" extract correct --out .kernelift/mep/other
 expect_exit_in "0 1" "$KL" tune k --device cpu --evals 2
 cat > "$WORK/clients.py" <<'P'
 import json, os, signal, subprocess, sys, time
 sys.path.insert(0, sys.argv[2])
 from mcp_client import Client, all_gone, descendants
-words = [sys.argv[1], "mcp", "--device", "cpu", "--idle", "4s"]
+# Freed memory is overwritten: nothing may be used that is gone.
+words = ["env", "MALLOC_PERTURB_=165", sys.argv[1], "mcp", "--device", "cpu", "--idle", "4s"]
 agent = Client(words)
 source = open(".kernelift/mep/k/kernel.cu").read()
 good = {"kernel": "k", "candidates": [{"source": source}]}
@@ -95,6 +97,12 @@ with open(".kernelift/mep/k/kernel.cu", "a") as changed: changed.write("// extra
 agent.call("check", good)
 assert not set(before) & set(descendants(agent.process.pid, deep=False)), "the old evaluator has judged"
 with open(".kernelift/mep/k/kernel.cu", "w") as restored: restored.write(source)
+
+# Questions about two kernels that wait for each other's evaluator: each gets its own.
+calls = [agent.post("tools/call", {"name": "check", "arguments": {**good, "kernel": kernel}}) for kernel in ("k", "other", "k", "other")]
+for one in calls: assert '"ok"' in json.dumps(agent.wait(one)).replace("\\", ""), agent.answers[one]
+evaluators = descendants(agent.process.pid, deep=False)
+assert len(evaluators) == 1, evaluators
 
 # A job that is cancelled keeps what it has.
 job = agent.call("tune", {"kernel": "k", "seconds": 600})["job"]

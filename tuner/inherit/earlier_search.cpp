@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "core/base/file.h"
+
 namespace fs = std::filesystem;
 
 namespace kernelift::tuner {
@@ -40,14 +42,14 @@ EarlierRun EarlierSearch::parameters() const {
 FirstClose first_close(const std::vector<RunTrial>& trials) {
   FirstClose close;
   for (auto& trial : trials)
-    if (trial.candidate.tier != "baseline" && trial.verdict.ok())
-      close.best = std::max(close.best, trial.verdict.speedup_low());
+    if (trial.candidate.tier != "baseline" && trial.figures().ok())
+      close.best = std::max(close.best, trial.figures().speedup_low());
   if (close.best <= kSmallestGain) return {};
   size_t tried = 0;
   for (auto& trial : trials) {
     if (trial.candidate.tier == "baseline") continue;
     ++tried;
-    if (!trial.verdict.ok() || trial.verdict.speedup_low() < (1 - kClose) * close.best) continue;
+    if (!trial.figures().ok() || trial.figures().speedup_low() < (1 - kClose) * close.best) continue;
     close.evaluations = tried, close.seconds = trial.at;
     break;
   }
@@ -76,8 +78,8 @@ std::vector<EarlierSearch> find_earlier(const fs::path& state, const std::string
                                         std::vector<std::string>& notes) {
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   std::error_code code;
-  for (auto& entry : fs::directory_iterator(state / "runs", code))
-    if (entry.path().extension() == ".klrun") files.emplace_back(entry.last_write_time(code), entry.path());
+  for (auto& path : paths_in(state / "runs"))
+    if (path.extension() == ".klrun") files.emplace_back(fs::last_write_time(path, code), path);
   std::ranges::sort(files, std::greater{});
   std::vector<EarlierSearch> found;
   for (auto& [when, file] : files) {

@@ -280,9 +280,7 @@ const std::regex& behind_name() {
 
 int highest_run(const std::filesystem::path& state, const std::string& name) {
   int highest = 0;
-  std::error_code code;
-  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code))
-    highest = std::max(highest, run_number(entry.path(), name));
+  for (auto& path : paths_in(state / "runs")) highest = std::max(highest, run_number(path, name));
   return highest;
 }
 
@@ -299,9 +297,8 @@ std::filesystem::path Run::latest_path(const std::filesystem::path& state, const
 
 std::vector<std::filesystem::path> Run::paths(const std::filesystem::path& state, const std::string& name) {
   std::map<int, std::filesystem::path, std::greater<>> numbered;
-  std::error_code code;
-  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code))
-    if (int number = run_number(entry.path(), name); number > 0) numbered.emplace(number, entry.path());
+  for (auto& path : paths_in(state / "runs"))
+    if (int number = run_number(path, name); number > 0) numbered.emplace(number, path);
   std::vector<std::filesystem::path> found;
   for (auto& [number, file] : numbered) found.push_back(file);
   return found;
@@ -309,11 +306,10 @@ std::vector<std::filesystem::path> Run::paths(const std::filesystem::path& state
 
 std::vector<std::string> Run::names(const std::filesystem::path& state) {
   std::set<std::string> found;
-  std::error_code code;
-  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code)) {
-    if (entry.path().extension() != ".klrun") continue;
-    found.insert(entry.path().filename().string());
-    found.insert(std::regex_replace(entry.path().stem().string(), behind_name(), ""));
+  for (auto& path : paths_in(state / "runs")) {
+    if (path.extension() != ".klrun") continue;
+    found.insert(path.filename().string());
+    found.insert(std::regex_replace(path.stem().string(), behind_name(), ""));
   }
   return {found.begin(), found.end()};
 }
@@ -333,10 +329,10 @@ std::filesystem::path Run::last_written(const std::filesystem::path& state, cons
   std::filesystem::path last;
   std::filesystem::file_time_type when{};
   std::error_code code;
-  for (auto& entry : std::filesystem::directory_iterator(state / "runs", code)) {
-    if (entry.path().extension() != ".klrun" || !is_of_kernel(entry.path().stem().string())) continue;
-    auto written = entry.last_write_time(code);
-    if (last.empty() || written > when) last = entry.path(), when = written;
+  for (auto& path : paths_in(state / "runs")) {
+    if (path.extension() != ".klrun" || !is_of_kernel(path.stem().string())) continue;
+    auto written = std::filesystem::last_write_time(path, code);
+    if (last.empty() || written > when) last = path, when = written;
   }
   return last;
 }

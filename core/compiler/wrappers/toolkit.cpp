@@ -90,9 +90,9 @@ Status copy_runtime(const fs::path& libraries) {
   fs::path copy = libraries / "libcudart-kernelift.so";
   KERNELIFT_TRY(provide(copy, elf));
   // The archive contains libtbb, which not every machine has; linker and loader look for it beside the runtime.
-  for (auto& library : fs::directory_iterator(runtime_library_folder(), error))
-    if (library.path().filename().string().starts_with("libtbb.so"))
-      KERNELIFT_TRY(link_to(library.path(), libraries / library.path().filename()));
+  for (auto& library : paths_in(runtime_library_folder()))
+    if (library.filename().string().starts_with("libtbb.so"))
+      KERNELIFT_TRY(link_to(library, libraries / library.filename()));
   if (copy.string().find('"') != std::string::npos)
     return environment_error("linkers cannot use " + copy.string() +
                              ", because its path holds a \"; give another folder with --state");

@@ -255,10 +255,10 @@ std::string OtherSizes::text() const {
   switch (known) {
     case Known::Proven: return "proven for all sizes" + of_what;
     case Known::UnderPremise:
-      return "proven where " + premise->text() + of_what + "; else " + (wrong_elsewhere ? "wrong" : "not known") +
-             " (" + why + ")";
+      return "proven where " + premise->text() + of_what + "; elsewhere " +
+             (wrong_elsewhere ? "it can be wrong" : "not known") + " (" + why + ")";
     case Known::Refuted: return "wrong: " + why;
-    default: return "not known: " + why + (premise ? "; wrong where not " + premise->text() : "");
+    default: return "not known: " + why + (premise ? "; it can be wrong where not " + premise->text() : "");
   }
 }
 

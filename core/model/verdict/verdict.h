@@ -100,13 +100,13 @@ struct OtherSizes {
     Not,           ///< `why` says what could not be decided.
   };
   Known known = Known::Not;
-  /// Over the kernel's parameters by their names: "n % 4 == 0". Of what is not known: it is wrong where that does not
-  /// hold.
+  /// Over the kernel's parameters by their names: "n % 4 == 0". Of what is not known: it can be wrong where that does
+  /// not hold.
   std::optional<Expression> premise;
   std::string why;
   std::vector<Premise> assumptions = {};  ///< What a proof takes for granted, with the kernel's names of its arguments.
   bool same_values = false;               ///< Proven of the values that it computes, too, and not of memory alone.
-  bool wrong_elsewhere = true;            ///< Where a premise does not hold; false: that is not known.
+  bool wrong_elsewhere = true;            ///< Where a premise does not hold it can be; false: that is not known.
   /// It is proven for all sizes, or for those of the premise.
   bool proven() const { return known == Known::Proven || known == Known::UnderPremise; }
   std::string text() const;     ///< For a person: "proven for all sizes".

@@ -51,6 +51,33 @@ TEST(CallFinder, FollowsCallersThatPassTheSameMemoryTwice) {
        false},
       {"void run(float* x, float* z, int k) { float *a = x, *b = z; while (k--) { S(a, b, 1); a = a + k; b += k; } }",
        false},
+      {"struct F { float* d; void add(const F& o) { S(d, o.d, 1); } }; void run(F& a, F& b) { a.add(b); b.add(a); }",
+       false},
+      {"struct F { float* d; void add(const F& o) { S(d, o.d, 1); } }; void run(F& a, F& b) { a.add(b); a.add(a); }",
+       true},
+      {"struct F { float* d; void add(const F& o) { S(this->d, o.d, 1); } void twice() { add(*this); } };", true},
+      {"struct F { float* d; void operator+=(const F& o) { S(d, o.d, 1); } }; void run(F& a, F& b) { a += b; }", false},
+      {"struct F { float* d; void operator+=(const F& o) { S(d, o.d, 1); } }; void run(F& a) { a += a; }", true},
+      {"struct F { float *d, *e; void step() { S(d, e, 1); } }; void run(F& a) { a.step(); }", false},
+      {"struct F { float* d; }; void run(F* f, int i, int j) { S(f[i].d, f[j].d, 1); }", true},
+      {"struct F { float* d; }; void run(F* f) { S(f[0].d, f[1].d, 1); }", false},
+      {"struct F { float* d; }; void run(F& a, F& b, bool in_place) { F& out = in_place ? a : b; S(out.d, a.d, 1); }",
+       true},
+      {"struct F { float* d; }; void run(F& a, F& b) { F& out = b; S(out.d, a.d, 1); }", false},
+      {"struct G { float* u; float* level(int) const { return u; } }; void run(G& g, int i, int j) { S(g.level(i), "
+       "g.level(j), 1); }",
+       true},
+      {"struct G { float* u; float* level(int) const { return u; } }; void run(G& g, int i) { S(g.level(i), g.level(i "
+       "+ 1), 1); }",
+       false},
+      {"struct F { float* d; }; float* of(F& f) { return f.d; } void go(F& a, F& b) { S(of(a), of(b), 1); } void "
+       "run(F& "
+       "x) { go(x, x); }",
+       true},
+      {"struct F { float* d; }; float* of(F& f) { return f.d; } void go(F& a, F& b) { S(of(a), of(b), 1); } void "
+       "run(F& "
+       "x, F& y) { go(x, y); }",
+       false},
       {"float* make(float*); void run(float* x) { float* y = make(x); S(x, y, 1); }", false},
       {"void S(int, int); void run(int a) { S(a, a); }", false}};  // Another function of the same name.
   std::string header,

@@ -87,7 +87,8 @@ Status edit_argument(const PatchQuestion& question, const Knob& knob, int64_t va
   const std::string what = "the template's argument " + std::to_string(knob.value) + " ('" + knob.name + "') of '" +
                            mep.kernel_name + "' would become " + std::to_string(value);
   if (!question.guard.empty())
-    return refused("it is right only where " + question.guard.text() + ", and " + what + " for all launches");
+    return refused("it is known to be right only where " + question.guard.text() + ", and " + what +
+                   " for all launches");
   if (!mep.unseen_launches.empty()) return refused(what + ", and " + mep.unseen_launches);
   if (question.scan)
     for (auto& setting : question.scan->settings)

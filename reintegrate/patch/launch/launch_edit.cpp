@@ -89,6 +89,8 @@ class LaunchEditor {
   Status read_site() {
     written_[kSharedVariable] = as_spelled(Piece::Shared).empty() ? "0" : as_spelled(Piece::Shared);
     names_[kSharedVariable] = as_operand(site_, written_[kSharedVariable]);
+    if (auto bytes = Expression::parse(written_[kSharedVariable]); bytes.ok() && bytes->as_constant())
+      known_[kSharedVariable] = *bytes->as_constant();
     spell_axes(Piece::Grid, site_.grid_form);
     spell_axes(Piece::Block, site_.block_form);
     for (auto& [name, text] : arguments_) names_.emplace(name, text);
@@ -142,32 +144,25 @@ class LaunchEditor {
     return std::any_of(changed_.begin(), changed_.end(), [&](auto& knob) { return size.uses(knob.first); });
   }
 
-  /// True if the site's own expression may stay on this axis. Grids of other sizes than the recorded ones are tried
-  /// too: half of one block, rounded up, is one block, but half of three is not three. Other block sizes are tried too,
-  /// unless the launch states a number.
+  /// True if the site's own expression may stay on this axis: what the candidate wants is that expression, or the
+  /// number that is written there, whatever the application launches. That both agree at the recorded sizes is not
+  /// enough: `min(gx, 4096)` does up to 4096 blocks.
   Result<bool> as_it_is(Piece piece, int axis) const {
+    for (auto& instance : mep_.instances)
+      KERNELIFT_TRY(launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
     auto is_argument = [&](const Expression& node) {
       return node.as_variable() && arguments_.contains(*node.as_variable());
     };
+    const Expression simple = simplified(piece, axis);
     if (auto& size = spelled(piece, axis);
-        size && wanted(piece, axis).find(is_argument) && same_size(simplified(piece, axis), *size, arguments_))
+        size && wanted(piece, axis).find(is_argument) && same_size(simple, *size, arguments_))
       return true;
-    if (mep_.instances.empty()) return is_identity(piece, axis);
-    for (auto& instance : mep_.instances)
-      for (uint32_t other : {0u, 3u, 997u})
-        for (uint32_t wider : {1u, 3u}) {
-          Geometry geometry = instance.geometry;
-          if (other && piece == Piece::Grid) along(geometry.grid, axis) = other;
-          for (int of = 0; of < 3; ++of)
-            if (!is_fixed(of) && !following_.contains(variable(Piece::Block, of))) along(geometry.block, of) *= wider;
-          auto wanted = launch_.evaluate(geometry, with_arguments(mep_, instance, values_));
-          if (!wanted.ok() && geometry == instance.geometry) return std::move(wanted).error();
-          if (!wanted.ok() || component(*wanted, piece, axis) != component(geometry, piece, axis)) return false;
-        }
-    return true;
+    const std::string self = variable(piece, axis);
+    if (simple.is_variable(self)) return true;
+    const auto number = simple.as_constant();
+    const auto written = known_.find(self);
+    return number && written != known_.end() && written->second == *number;
   }
-
-  bool is_identity(Piece piece, int axis) const { return wanted(piece, axis).is_variable(variable(piece, axis)); }
 
   /// The variable's name in candidates' expressions: gx, by, shared.
   static std::string variable(Piece piece, int axis) {
@@ -392,17 +387,6 @@ class LaunchEditor {
     Bindings known = values_;
     for (auto& [name, value] : known_) known[name] = value;
     return wanted(piece, axis).simplified(known);
-  }
-
-  /// True if the launch states the recorded block size on this axis as a number, or leaves the axis out and its size is
-  /// always 1.
-  bool is_fixed(int axis) const {
-    auto& own = spelled(Piece::Block, axis);
-    auto here = known_.find(variable(Piece::Block, axis));
-    if (here != known_.end()) return is_recorded(Piece::Block, axis, here->second);
-    if (!own || !own->variables().empty()) return false;
-    auto size = own->evaluate({});
-    return size.ok() && *size == 1 && is_recorded(Piece::Block, axis, 1);
   }
 
   /// Refuses a block that may exceed the limit on threads: it grows along one axis, and along another axis it may be

@@ -62,7 +62,7 @@ Result<std::string> LaunchGuard::cpp(const std::map<std::string, AskedNumber>& n
 }
 
 std::string one_for_all_launches(const LaunchGuard& guard, const Bindings& changed) {
-  return "it is right only where " + guard.text() + ", and '" + changed.begin()->first +
+  return "it is known to be right only where " + guard.text() + ", and '" + changed.begin()->first +
          "', which it changes, is one constant for all launches (--no-guards patches it all the same)";
 }
 

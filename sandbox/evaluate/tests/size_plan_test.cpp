@@ -147,6 +147,25 @@ TEST(SizePlan, LargerSizesGrowTheMemoryThatPointersLeadTo) {
             "no larger size was run, as it gets a structure, which may hold addresses and sizes");
 }
 
+TEST(SizePlan, MemoryThatOnlyANumberLooksLikeAnAddressOfKeepsNothingFromGrowing) {
+  auto grows = [](const char* element) {
+    Mep mep = one_size();
+    MepInstance& instance = mep.instances[0];
+    MepRegion holder, found;
+    holder.address = 0x1000, holder.size = 4096 * 4, holder.parameter = 0, holder.element = element;
+    holder.reached_from = Origin::of_argument(0);
+    found.address = 0x200000000000, found.size = 64, found.parameter = -1, found.element = "byte";
+    found.reached_from = Origin::of_memory(0x1000, 40);
+    instance.regions = {holder, found};
+    const Candidate candidate = with_block(1024);
+    return std::ranges::any_of(plan_sizes(mep, {candidate}).launches, [](auto& sized) { return sized.growth > 1; });
+  };
+  EXPECT_TRUE(grows("int"));
+  EXPECT_TRUE(grows("float"));
+  EXPECT_FALSE(grows("long long")) << "tables of 64-bit integers hold addresses, too";
+  EXPECT_FALSE(grows("byte"));
+}
+
 TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {
   Mep mep = one_size();
   mep.launches = {site_of("32", "1", {"x", "n", "n / 2"})};
@@ -170,7 +189,7 @@ TEST(SizePlan, OtherBranchesAreTakenByTheConstantsThatFlagsAreComparedWith) {
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate}), "mode"), IsEmpty());
   const SizePlan plan = plan_sizes(mep, {candidate, {}, {{3, {1}}, {4, {0, 300}}}});
   EXPECT_THAT(values_of(plan, "mode"), ElementsAre(1, 2)) << "0 was recorded";
-  EXPECT_THAT(values_of(plan, "relu"), ElementsAre(0)) << "1 was recorded, and 300 is no number of that type";
+  EXPECT_THAT(values_of(plan, "relu"), ElementsAre(0)) << "1 was recorded, and no other number is a bool";
   const SizePlan guarded = plan_sizes(mep, {candidate, {}, {{3, {1}}}, "arg.a3 <= 1"_e});
   EXPECT_THAT(values_of(guarded, "mode"), ElementsAre(1)) << "elsewhere the original runs";
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {}, {{1, {7}}}}), "size"), Not(Contains(8)))
@@ -326,11 +345,15 @@ TEST(SizePlan, GivesIntegersThatDecideNoSizeTheirNeighboursValues) {
 
 TEST(SizePlan, KnowsALaunchWhoseBlocksFollowFromItsArguments) {
   Mep mep = one_size();
-  EXPECT_TRUE(knows_launches(mep));
+  EXPECT_TRUE(knows_launches(mep, {0}));
+  mep.launches[0].grid[2] = "batch"_e;
+  EXPECT_TRUE(knows_launches(mep, {0, 1}));
+  EXPECT_FALSE(knows_launches(mep, {2})) << "a variable that the kernel is not given";
+  EXPECT_THAT(values_of(plan_sizes(mep, {with_block(64)}), "size"), Contains(4095)) << "with as many batches";
   mep.launches[0].grid[0] = "blocks"_e;
-  EXPECT_FALSE(knows_launches(mep)) << "a variable that the kernel is not given";
+  EXPECT_FALSE(knows_launches(mep, {0}));
   mep.launches.clear();
-  EXPECT_FALSE(knows_launches(mep));
+  EXPECT_FALSE(knows_launches(mep, {0}));
 }
 
 }  // namespace

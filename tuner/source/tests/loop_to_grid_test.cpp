@@ -60,6 +60,22 @@ TEST(LoopToGrid, LeavesLoopsThatCarryValuesOrMeetInOneElement) {
     EXPECT_EQ(after("loop_to_grid", kernel(body), k64), "") << body;
 }
 
+TEST(LoopToGrid, LeavesStoresWhoseElementIsFoundInMemory) {
+  const std::string parameters = "float *c, const float *a, int n, const int *to, float** rows";
+  for (const char* body : {"  for (int j = 0; j < n; j++) c[to[j] * n + i] += a[j * n + i];\n",
+                           "  for (int j = 0; j < n; j++) { int t = to[j]; c[t * n + i] = a[j]; }\n",
+                           "  for (int j = 0; j < n; j++) { int t = 2 * j, u = *(to + t); c[u * n + i] = a[j]; }\n",
+                           "  for (int j = 0; j < n; j++) rows[j][i] = a[j];\n",
+                           "  for (int j = 0; j < n; j++) { float* row = rows[j]; row[i] = a[j]; }\n"})
+    EXPECT_EQ(after("loop_to_grid", kernel(body, parameters), k64), "") << "two iterations may find the same: " << body;
+  for (const char* body : {"  for (int j = 0; j < n; j++) c[to[i] * n + j] = a[j];\n",
+                           "  for (int j = 0; j < n; j++) { float* row = c + j * n; row[i] = a[to[j]]; }\n"})
+    EXPECT_NE(after("loop_to_grid", kernel(body, parameters), k64), "") << body;
+  const std::string helped = "__device__ int at(int x, int y, int n) { return y * n + x; }\n" +
+                             kernel("  for (int j = 0; j < n; j++) c[at(i, j, n)] = a[j];\n");
+  EXPECT_NE(after("loop_to_grid", helped, k64), "");
+}
+
 TEST(LoopToGrid, LeavesLoopsBesideStoresThatOtherBlocksWouldMiss) {
   EXPECT_EQ(after("loop_to_grid",
                   kernel("  c[i] = a[i] * n;\n  for (int j = 1; j < n; j++) c[j * n + i] = a[j] - c[i];\n"), k64),

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/file.h"
 #include "core/toolchain/cuda_libraries.h"
 
 namespace fs = std::filesystem;
@@ -24,9 +25,7 @@ struct Best {
     if (found > major && (most == 0 || found <= most)) path = file, major = found;
   }
   void look_into(const fs::path& folder) {
-    std::error_code code;
-    for (auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, code))
-      look_at(entry.path());
+    for (auto& path : paths_in(folder)) look_at(path);
   }
 };
 

@@ -11,6 +11,8 @@ namespace kernelift::record {
 
 /// Is there a driver that could run a kernel? Only asked whether it can be opened; nothing is initialised.
 bool has_nvidia_driver();
+inline constexpr const char* kNoDriver =
+    "no NVIDIA driver: libcuda.so.1 cannot be opened; install the driver, or use --device cpu";
 /// Whether a verb's --device is this machine's processor: it is by default where there is no driver.
 inline bool is_processor(const std::string& device) {
   return device == "cpu" || (device == "auto" && !has_nvidia_driver());

@@ -71,9 +71,8 @@ Result<std::unique_ptr<LanguageModel>> TranscriptModel::open(const fs::path& pat
   std::vector<fs::path> files;
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    for (auto& entry : fs::directory_iterator(path, error))
-      if (entry.path().extension() == ".json" || is_answer(entry.path())) files.push_back(entry.path());
-    std::ranges::sort(files);
+    for (auto& file : paths_in(path))
+      if (file.extension() == ".json" || is_answer(file)) files.push_back(file);
   } else {
     files.push_back(path);
   }

@@ -3,36 +3,107 @@
 
 #include <clang/AST/Decl.h>
 #include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
 #include <clang/AST/Stmt.h>
 
 #include <algorithm>
+#include <set>
 
 namespace kernelift::tuner {
 namespace {
 
-/// Every store in the loop goes to an element that depends on the counter, at least by its text.
-bool stores_own_elements(const clang::ForStmt* loop, const clang::VarDecl* counter) {
-  std::set<const clang::VarDecl*> own{counter};
-  auto depends = [&](const clang::Stmt* statement) {
-    return statement && std::ranges::any_of(variables_in(statement), [&](auto* one) { return own.contains(one); });
-  };
-  for (size_t before = 0; before != own.size();) {
-    before = own.size();
+using Variables = std::set<const clang::VarDecl*>;
+
+bool uses_any(const clang::Stmt* statement, const Variables& variables) {
+  return statement && std::ranges::any_of(variables_in(statement), [&](auto* one) { return variables.contains(one); });
+}
+
+/// Reads what lies in memory: an element, what a pointer leads to, or whatever a function does that is not only
+/// arithmetic.
+bool reads_memory(const clang::Stmt* one) {
+  if (llvm::isa<clang::ArraySubscriptExpr>(one)) return true;
+  if (auto* dereference = llvm::dyn_cast<clang::UnaryOperator>(one)) return dereference->getOpcode() == clang::UO_Deref;
+  auto* call = llvm::dyn_cast<clang::CallExpr>(one);
+  if (!call) return false;
+  const clang::FunctionDecl* callee = call->getDirectCallee();
+  const clang::Stmt* body = callee ? callee->getBody() : nullptr;
+  bool found = !body;
+  walk(body, [&](const clang::Stmt* inner) {
+    auto* pointed = llvm::dyn_cast<clang::UnaryOperator>(inner);
+    found |= llvm::isa<clang::ArraySubscriptExpr, clang::CallExpr>(inner) ||
+             (pointed && pointed->getOpcode() == clang::UO_Deref);
+    return !found;
+  });
+  return found;
+}
+
+/// Variables of the loop that follow its counter, and those that hold what was read where the counter says.
+struct Followers {
+  Variables all, read;
+
+  /// A value in memory that the counter chooses is part of the expression: two iterations may find the same there.
+  bool reads(const clang::Stmt* expression) const {
+    bool found = uses_any(expression, read);
+    walk(expression, [&](const clang::Stmt* inner) {
+      found |= uses_any(inner, all) && reads_memory(inner);
+      return !found;
+    });
+    return found;
+  }
+};
+
+Followers followers_of(const clang::ForStmt* loop, const clang::VarDecl* counter) {
+  Followers found{{counter}, {}};
+  for (size_t before = 0; before != found.all.size() + found.read.size();) {
+    before = found.all.size() + found.read.size();
+    auto follow = [&](const clang::VarDecl* variable, const clang::Stmt* by) {
+      if (!variable || !uses_any(by, found.all)) return;
+      found.all.insert(variable);
+      if (found.reads(by)) found.read.insert(variable);
+    };
     walk(loop->getBody(), [&](const clang::Stmt* inner) {
       if (auto* declaration = llvm::dyn_cast<clang::DeclStmt>(inner))
         for (auto* declared : declaration->decls())
-          if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared); variable && depends(variable->getInit()))
-            own.insert(variable);
+          if (auto* variable = llvm::dyn_cast<clang::VarDecl>(declared)) follow(variable, variable->getInit());
       auto* set = assigned_by(inner);
-      if (auto* variable = set ? variable_of(set) : nullptr; variable && depends(inner)) own.insert(variable);
+      follow(set ? variable_of(set) : nullptr, inner);
       return true;
     });
   }
+  return found;
+}
+
+/// Whether the counter, and no value that it chooses in memory, says which element is stored to.
+bool is_own_element(const clang::Expr* target, const Followers& followers) {
+  if (!uses_any(target, followers.all)) return false;
+  for (const clang::Expr* at = target->IgnoreParenImpCasts(); at;) {
+    if (auto* member = llvm::dyn_cast<clang::MemberExpr>(at)) {
+      at = member->getBase()->IgnoreParenImpCasts();
+    } else if (auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(at)) {
+      if (followers.reads(element->getIdx())) return false;
+      const clang::Expr* of = element->getBase()->IgnoreParenImpCasts();
+      // A row of an array of arrays lies where the index says; a pointer that is read says itself where.
+      if (!of->getType()->isArrayType()) return !followers.reads(of);
+      at = of;
+    } else if (auto* call = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at)) {
+      return std::ranges::none_of(call->arguments(), [&](auto* one) { return followers.reads(one); });
+    } else if (auto* pointed = llvm::dyn_cast<clang::UnaryOperator>(at)) {
+      return !followers.reads(pointed->getSubExpr());
+    } else {
+      return !followers.reads(at);
+    }
+  }
+  return true;
+}
+
+/// Every store in the loop goes to an element that the counter chooses, at least by its text.
+bool stores_own_elements(const clang::ForStmt* loop, const clang::VarDecl* counter) {
+  const Followers followers = followers_of(loop, counter);
   bool good = true;
   walk(loop->getBody(), [&](const clang::Stmt* inner) {
     auto* set = assigned_by(inner);
     if (!set || variable_of(set)) return good;
-    return good &= depends(set);
+    return good &= is_own_element(set, followers);
   });
   return good;
 }
