@@ -274,7 +274,7 @@ std::string nothing_found(size_t tried, const std::string& stopped_by) {
   if (stopped_by == tuner::kAllFailAlike) return "no candidate is right";
   if (none == "no gain") return "no gain beyond the noise";
   if (none != "undecided") return none;
-  return std::string("no gain found so far: ") +
+  return std::string("no gain beyond the noise so far: ") +
          (stopped_by == "time"               ? "the time ran out"
           : stopped_by == tuner::kNoProgress ? "it made no progress (--patience)"
                                              : "it was interrupted") +

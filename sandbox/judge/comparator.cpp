@@ -94,6 +94,7 @@ void Comparator::compare_element(const std::byte* expected, const std::byte* got
         nearer_->admits(index, type_.real(expected), type_.real(got)))
       return;
     if (by_length_ && by_length_->admits(index, type_.real(expected), type_.real(got))) return;
+    if (unsteady_ && unsteady_->admits(index, type_.real(expected), type_.real(got))) return;
   }
   if (!found.mismatch) return;
   ++into.mismatches;

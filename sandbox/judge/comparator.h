@@ -23,6 +23,7 @@
 #include "sandbox/judge/judging.h"
 #include "sandbox/judge/length_bound.h"
 #include "sandbox/judge/nearer_reference.h"
+#include "sandbox/judge/unsteady_elements.h"
 
 namespace kernelift::sandbox {
 
@@ -75,10 +76,10 @@ struct Comparison {
 
 class Comparator {
  public:
-  /// `nearer`, `by_length`: may be null.
+  /// `nearer`, `by_length`, `unsteady`: may be null.
   Comparator(ElementType type, FloatTolerance tolerance, const NearerReference* nearer = nullptr,
-             const LengthBound* by_length = nullptr)
-      : type_(type), task_(task_of(type, tolerance)), nearer_(nearer), by_length_(by_length) {}
+             const LengthBound* by_length = nullptr, const UnsteadyElements* unsteady = nullptr)
+      : type_(type), task_(task_of(type, tolerance)), nearer_(nearer), by_length_(by_length), unsteady_(unsteady) {}
   /// EXPECTS: equal sizes. A tail shorter than one element is compared as bytes.
   Comparison compare(std::span<const std::byte> expected, std::span<const std::byte> got) const;
   const ElementType& type() const { return type_; }
@@ -91,6 +92,7 @@ class Comparator {
   judging::Task task_;
   const NearerReference* nearer_;
   const LengthBound* by_length_;
+  const UnsteadyElements* unsteady_;
 };
 
 }  // namespace kernelift::sandbox

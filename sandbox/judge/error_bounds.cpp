@@ -11,8 +11,9 @@ ErrorBounds::ErrorBounds(ElementLayout of) : layout(std::move(of)) {
 }
 
 Comparator ErrorBounds::comparator(size_t lane, bool held_to_length) const {
-  return Comparator(layout.lanes[lane].type, tolerances[lane], lane < nearer.size() ? nearer[lane].get() : nullptr,
-                    held_to_length && lane < by_length.size() ? by_length[lane].get() : nullptr);
+  auto of = [&](auto& all) { return lane < all.size() ? all[lane].get() : nullptr; };
+  return Comparator(layout.lanes[lane].type, tolerances[lane], of(nearer), held_to_length ? of(by_length) : nullptr,
+                    of(unsteady));
 }
 
 Comparison ErrorBounds::compare(std::span<const std::byte> expected, std::span<const std::byte> got,

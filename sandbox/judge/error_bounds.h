@@ -17,10 +17,11 @@ struct ErrorBounds {
   /// Empty, or one per lane (null for lanes without one). They belong to one answer: bounds copied for another answer
   /// need their own.
   std::vector<std::shared_ptr<const NearerReference>> nearer;
-  std::vector<std::shared_ptr<const LengthBound>> by_length;  ///< The same.
-  bool by_length_lent = false;                                ///< It is LengthBound::between() other answers' bounds.
+  std::vector<std::shared_ptr<const LengthBound>> by_length;      ///< The same.
+  std::vector<std::shared_ptr<const UnsteadyElements>> unsteady;  ///< The same.
+  bool by_length_lent = false;  ///< It is LengthBound::between() other answers' bounds.
   /// These bounds are another answer's from now on.
-  void forget_answer() { nearer.clear(), by_length.clear(), by_length_lent = false; }
+  void forget_answer() { nearer.clear(), by_length.clear(), unsteady.clear(), by_length_lent = false; }
 
   explicit ErrorBounds(ElementLayout of = {});
   /// EXPECTS: equal sizes. Indices and offsets in the result count elements and bytes of the whole buffer.

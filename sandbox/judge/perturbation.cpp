@@ -82,6 +82,22 @@ class LaneChange {
     });
   }
 
+  bool round_otherwise(double units, uint64_t seed) const {
+    const double unit = type_.width == sizeof(float) ? 0x1p-23 : 0x1p-52;
+    return any_piece(count_, [&](size_t begin, size_t end) {
+      bool any = false;
+      for (size_t i = begin; i < end; ++i) {
+        const double value = type_.real(at(i));
+        if (value == 0 || !std::isfinite(value) || denormal(i)) continue;
+        const double share = 2 * static_cast<double>(draw(seed, i) >> 11) * 0x1p-53 - 1,
+                     moved = value * (1 + share * units * unit);
+        type_.set_real(at(i), moved);
+        any |= type_.real(at(i)) != value;
+      }
+      return any;
+    });
+  }
+
   bool all_zero() const {
     return !any_element([&](size_t i) { return type_.real(at(i)) != 0; });
   }
@@ -150,6 +166,14 @@ bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbati
     const LaneChange lane(layout, layout.lanes[index], bytes);
     any |= kind == Perturbation::Jitter ? lane.jitter(seed + index) : lane.swap_neighbours(seed + index);
   }
+  return any;
+}
+
+bool round_otherwise(const ElementLayout& layout, std::span<std::byte> bytes, double units, uint64_t seed) {
+  bool any = false;
+  for (size_t index = 0; index < layout.lanes.size(); ++index)
+    if (const ElementType& type = layout.lanes[index].type; type.is_float() && type.width >= sizeof(float))
+      any |= LaneChange(layout, layout.lanes[index], bytes).round_otherwise(units, seed + index);
   return any;
 }
 

@@ -18,6 +18,9 @@ const char* name(Perturbation kind);
 /// In place; true if any byte changed. Jitter keeps NaN, infinities and zeros.
 bool perturb(const ElementLayout& layout, std::span<std::byte> bytes, Perturbation kind, uint64_t seed);
 
+/// Moves each normal float or double by up to `units` in its last place, up or down. True if any byte changed.
+bool round_otherwise(const ElementLayout& layout, std::span<std::byte> bytes, double units, uint64_t seed);
+
 /// Puts values from 0.5 to 1 in place of floating-point values that are zero throughout the buffer: from these nobody
 /// can tell which elements a kernel reads. Of a structure's fields each is looked at for itself. True if there are any.
 bool fill_zeros(const ElementLayout& layout, std::span<std::byte> bytes, uint64_t seed);

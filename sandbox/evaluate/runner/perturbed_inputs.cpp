@@ -22,7 +22,7 @@ std::string text(Perturbation kind, bool filled) {
 }  // namespace
 
 void PerturbedInputs::forget() {
-  if (prepared_) bench_.memory->instances().resize(recorded_);
+  if (prepared_) bench_.memory->instances().resize(recorded_), unsteady_.forget_from(recorded_);
   length_bounds_.forget_together();
   cases_.clear(), memory_.clear(), memory_before_.clear(), prepared_ = false;
 }
@@ -58,7 +58,6 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind, bool fill
   // False: there is not enough memory.
   auto perturb_one = [&](ReplayBuffer& buffer, bool only_read) {
     ++seed;
-    buffer.bounds.forget_answer();
     if (!buffer.bounds.layout.has_floats() || buffer.size > kLargestPerturbed) return true;
     std::vector<std::byte> bytes(buffer.size);
     if (!device.read(buffer.given, bytes).ok()) return true;
@@ -72,6 +71,8 @@ bool PerturbedInputs::prepare_case(size_t instance, Perturbation kind, bool fill
     memory_.push_back(std::move(*placed));
     return any = true;
   };
+  for (auto& region : made.regions) region.bounds.forget_answer();
+  for (auto& variable : made.variables) variable.bounds.forget_answer();
   for (auto& region : made.regions)
     if ((kind != Perturbation::Swap || !region.output()) && !perturb_one(region, !region.output())) return false;
   for (auto& variable : made.variables)
@@ -188,6 +189,7 @@ std::optional<MemoryEntry> PerturbedInputs::make_mixture(size_t instance, uint64
 
 void PerturbedInputs::drop_mixture() {
   bench_.memory->instances().pop_back();
+  unsteady_.forget_from(bench_.memory->instances().size());
   forget_mixture();
 }
 
@@ -209,7 +211,9 @@ bool PerturbedInputs::verify(const LoadedCode& code, Verdict& verdict) {
       Verdict seen;
       if (verification_.verify(code, one.entry, Stage::Verify, seen, {before})) continue;
       auto right = [&] { return verification_.verify(code, one.entry, Stage::Verify, seen = {}, {before}); };
-      if (seen.outcome == Outcome::Wrong && tolerances_.judge_again(one.entry, right)) continue;
+      if (seen.outcome == Outcome::Wrong &&
+          (tolerances_.judge_again(one.entry, right) || unsteady_.judge_again(one.entry, right)))
+        continue;
       seen.detail = "right on the recorded inputs, but with inputs perturbed (" + text(one.kind, one.filled) +
                     (before == Before::Stale ? ", over an older answer): " : "): ") + seen.detail;
       verdict = seen;

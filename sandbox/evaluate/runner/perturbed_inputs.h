@@ -5,6 +5,7 @@
 #pragma once
 #include "sandbox/evaluate/runner/field/length_bounds.h"
 #include "sandbox/evaluate/runner/tolerances.h"
+#include "sandbox/evaluate/runner/unsteady_answers.h"
 #include "sandbox/evaluate/runner/write_set.h"
 
 namespace kernelift::sandbox {
@@ -12,8 +13,13 @@ namespace kernelift::sandbox {
 class PerturbedInputs {
  public:
   static constexpr size_t kMostInstances = 4, kKinds = 2;
-  PerturbedInputs(Workbench& bench, Verification& verification, Tolerances& tolerances, LengthBounds& length_bounds)
-      : bench_(bench), verification_(verification), tolerances_(tolerances), length_bounds_(length_bounds) {}
+  PerturbedInputs(Workbench& bench, Verification& verification, Tolerances& tolerances, LengthBounds& length_bounds,
+                  UnsteadyAnswers& unsteady)
+      : bench_(bench),
+        verification_(verification),
+        tolerances_(tolerances),
+        length_bounds_(length_bounds),
+        unsteady_(unsteady) {}
 
   /// Makes the inputs and runs the original on them, once per calibration. `instances`: at most kMostInstances. False:
   /// the process was lost, or the inquiry's time is over.
@@ -72,6 +78,7 @@ class PerturbedInputs {
   Verification& verification_;
   Tolerances& tolerances_;
   LengthBounds& length_bounds_;
+  UnsteadyAnswers& unsteady_;
   bool lacked_memory_ = false;
   std::vector<Case> cases_;
   std::vector<DeviceMemory> memory_;

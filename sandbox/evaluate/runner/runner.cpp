@@ -27,8 +27,9 @@ Runner::Runner(std::unique_ptr<Workbench> bench)
       length_bounds_(*bench_),
       verification_(*bench_, length_bounds_),
       tolerances_(*bench_),
-      perturbed_(*bench_, verification_, tolerances_, length_bounds_),
-      trials_(*bench_, verification_, perturbed_, length_bounds_),
+      unsteady_(*bench_, verification_),
+      perturbed_(*bench_, verification_, tolerances_, length_bounds_, unsteady_),
+      trials_(*bench_, verification_, perturbed_, length_bounds_, unsteady_),
       racing_(*bench_, trials_),
       calibration_(*bench_, verification_, racing_, tolerances_),
       check_mode_(*bench_, verification_),
@@ -47,7 +48,7 @@ void Runner::reconfigure(bool cold, const std::set<std::string>& fatal, std::opt
 }
 
 Result<BaselineReport> Runner::calibrate(const Original& original) {
-  perturbed_.forget(), sizes_.forget(), length_bounds_.forget(), tolerances_.forget();
+  perturbed_.forget(), sizes_.forget(), length_bounds_.forget(), tolerances_.forget(), unsteady_.forget();
   field_runs_.forget();
   side_by_side_ = original.code.side_by_side, bears_side_by_side_.reset();
   check_mode_.set_original(original.code.checked);
@@ -114,9 +115,9 @@ bool Runner::verify_all(const LoadedCode& code, const std::vector<size_t>& insta
   return std::ranges::all_of(instances, [&](size_t i) {
     const Verdict before = verdict;
     bool right = verification_.verify(code, {i, i}, stage, verdict);
+    auto again = [&] { return verification_.verify(code, {i, i}, stage, verdict = before); };
     if (!right && verdict.outcome == Outcome::Wrong)
-      right =
-          tolerances_.judge_again({i, i}, [&] { return verification_.verify(code, {i, i}, stage, verdict = before); });
+      right = tolerances_.judge_again({i, i}, again) || unsteady_.judge_again({i, i}, again);
     verified_[i] = verification_.last_seconds(), verified_last_ = i;
     return right;
   });

@@ -88,6 +88,7 @@ class Runner {
   LengthBounds length_bounds_;
   Verification verification_;
   Tolerances tolerances_;
+  UnsteadyAnswers unsteady_;
   PerturbedInputs perturbed_;
   LaunchTrials trials_;
   Racing racing_;

@@ -112,12 +112,13 @@ std::optional<Mismatch> Verification::find_mismatch(const ReplayBuffer& buffer, 
   if (!steps.run(bench_.settings.launch_limit).ok()) return std::nullopt;
   auto found = bench_.kernels->read_findings(1);
   if (!found.ok() || found->front().mismatches == 0) return std::nullopt;
+  last_wrong_ += found->front().mismatches, last_compared_ += buffer.rows[row].count;
   return first_mismatch(buffer, row, live, found->front().first);
 }
 
 bool Verification::is_nearer(const ReplayBuffer& buffer, uint64_t live) {
   const bool held_to_length = bench_.inquiry.held_to_length && !buffer.bounds.by_length.empty();
-  if (buffer.bounds.nearer.empty() && !held_to_length) return false;
+  if (buffer.bounds.nearer.empty() && buffer.bounds.unsteady.empty() && !held_to_length) return false;
   HiddenBytes answer(buffer.size);
   std::vector<std::byte> got(buffer.size);
   if (!read_answer(bench_.device, buffer, 0, answer.bytes()).ok() || !bench_.device.read(live, got).ok()) return false;
@@ -153,6 +154,7 @@ Status Verification::describe(const LoadedCode& code, MemoryEntry entry, const s
           (unsigned long long)mismatches, (unsigned long long)elements, first ? (unsigned long long)first->index : 0,
           first ? first->expected.c_str() : "?", first ? first->got.c_str() : "?", worst);
       made.pass = false, made.detail = text;
+      last_wrong_ += mismatches, last_compared_ += elements;
       if (!judged.first) judged.first = first.value_or(Mismatch{}), judged.bad_buffer = judged.buffers.size();
     }
     judged.buffers.push_back(std::move(made));
@@ -165,9 +167,18 @@ Status Verification::describe(const LoadedCode& code, MemoryEntry entry, const s
   return done();
 }
 
+bool Verification::few_differ() const {
+  constexpr uint64_t kMost = 8, kOneOf = 10'000;
+  return last_wrong_ > 0 && last_wrong_ <= kMost && last_wrong_ * kOneOf <= last_compared_;
+}
+
 bool Verification::verify(const LoadedCode& code, MemoryEntry entry, Stage stage, Verdict& verdict, Manner manner) {
+  count_afresh();
   Judged judged = run(code, entry, manner);
-  if (!judged.failure && judged.first && length_bounds_.find(entry)) judged = run(code, entry, manner);
+  if (!judged.failure && judged.first && length_bounds_.find(entry)) {
+    count_afresh();
+    judged = run(code, entry, manner);
+  }
   last_seconds_ = judged.seconds;
   verdict.largest_ulps = std::max(verdict.largest_ulps.value_or(0), judged.largest_ulps);
   if (!judged.failure && !judged.first) return true;

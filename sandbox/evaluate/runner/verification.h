@@ -49,13 +49,18 @@ class Verification {
   /// Duration of the launch that verify() judged last.
   double last_seconds() const { return last_seconds_; }
 
+  /// What verify() found wrong last, or find_mismatch() since count_afresh(), are few of the elements: at most eight,
+  /// and of ten thousand at most one.
+  bool few_differ() const;
+  void count_afresh() { last_wrong_ = last_compared_ = 0; }
+
   /// The first mismatch of a row of the buffer, whose results lie at `live`; searched by the device.
   std::optional<Mismatch> find_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live);
   /// The same, at or behind scalar `index`.
   std::optional<Mismatch> first_mismatch(const ReplayBuffer& buffer, size_t row, uint64_t live, uint64_t index);
   /// Compares a buffer that the device found out of tolerance again on the host, which also accepts elements that are
-  /// nearer to the exact sums than the reference is, and those within the error bounds of their length if the inquiry
-  /// permits that.
+  /// nearer to the exact sums than the reference is, those that rounding decides, and those within the error bounds of
+  /// their length if the inquiry permits that.
   bool is_nearer(const ReplayBuffer& buffer, uint64_t live);
 
  private:
@@ -65,6 +70,7 @@ class Verification {
   Workbench& bench_;
   LengthBounds& length_bounds_;
   double last_seconds_ = 0;
+  uint64_t last_wrong_ = 0, last_compared_ = 0;  ///< Elements, of few_differ().
 };
 
 }  // namespace kernelift::sandbox

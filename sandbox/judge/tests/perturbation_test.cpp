@@ -2,6 +2,7 @@
 #include "sandbox/judge/perturbation.h"
 
 #include <gtest/gtest.h>
+#include <span>
 
 #include <algorithm>
 #include <bit>
@@ -151,6 +152,25 @@ TEST(Perturbation, IsDeterministic) {
   perturb(ElementLayout::parse("float"), bytes_of(other), Perturbation::Jitter, 8);
   EXPECT_EQ(once, again);
   EXPECT_NE(once, other);
+}
+
+TEST(RoundOtherwise, MovesFloatsByUnitsInTheirLastPlacesAndLeavesWhatMayBeIntegers) {
+  const ElementLayout layout = ElementLayout::parse("float");
+  std::vector<float> values(1000, 3.0f);
+  values[0] = 0, values[1] = std::bit_cast<float>(uint32_t(7)), values[2] = std::numeric_limits<float>::infinity();
+  const std::vector<float> before = values;
+  EXPECT_TRUE(round_otherwise(layout, std::as_writable_bytes(std::span(values)), 4, 1));
+  int larger = 0, smaller = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i < 3) {
+      EXPECT_EQ(std::memcmp(&values[i], &before[i], sizeof(float)), 0) << i;
+      continue;
+    }
+    EXPECT_LE(std::fabs(values[i] - 3.0f), 8 * 3.0f * 0x1p-23f);
+    larger += values[i] > 3.0f, smaller += values[i] < 3.0f;
+  }
+  EXPECT_GT(larger, 300);
+  EXPECT_GT(smaller, 300);
 }
 
 }  // namespace

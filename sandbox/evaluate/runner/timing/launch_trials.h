@@ -24,8 +24,13 @@ struct Trial {
 
 class LaunchTrials {
  public:
-  LaunchTrials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed, LengthBounds& length_bounds)
-      : bench_(bench), verification_(verification), perturbed_(perturbed), length_bounds_(length_bounds) {}
+  LaunchTrials(Workbench& bench, Verification& verification, PerturbedInputs& perturbed, LengthBounds& length_bounds,
+               UnsteadyAnswers& unsteady)
+      : bench_(bench),
+        verification_(verification),
+        perturbed_(perturbed),
+        length_bounds_(length_bounds),
+        unsteady_(unsteady) {}
 
   /// To be called before the first program of a race.
   void begin_race(size_t instance);
@@ -84,6 +89,7 @@ class LaunchTrials {
   Verification& verification_;
   PerturbedInputs& perturbed_;
   LengthBounds& length_bounds_;
+  UnsteadyAnswers& unsteady_;
   size_t instance_ = 0;
   std::vector<Compared> compared_;  ///< Reused from program to program; the last for copies of the original's results.
   size_t kept_for_ = ~size_t(0);    ///< The instance that they have memory for.

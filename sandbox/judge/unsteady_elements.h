@@ -1,0 +1,27 @@
+// Elements that are decided by rounding: where a comparison of floats chooses between two values, another rounding of
+// what is compared leaves the other one, far beyond any tolerance. Which elements these are, the original itself says:
+// it is run on inputs that are moved by a few units in their last places, and whatever is then as far from the answer
+// as a candidate's result is no mistake of the candidate's. An element that does not move is held to its tolerance.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "core/model/element.h"
+
+namespace kernelift::sandbox {
+
+class UnsteadyElements {
+ public:
+  /// EXPECTS: a floating-point type.
+  explicit UnsteadyElements(ElementType type) : type_(type) {}
+  /// Adds the results of another run. `reference`: the answer. EXPECTS: equal sizes, the same in every call.
+  void add(std::span<const std::byte> reference, std::span<const std::byte> run);
+  /// EXPECTS: `expected`, the answer's element `index`, and `got` are finite.
+  bool admits(size_t index, double expected, double got) const;
+
+ private:
+  ElementType type_;
+  std::vector<float> moved_;  ///< The largest distances from the answer; 0: it stayed.
+};
+
+}  // namespace kernelift::sandbox
