@@ -129,6 +129,12 @@ int run(int argc, char** argv) {
     kernelift::cli::print_own(app.help());
     return static_cast<int>(settled(Exit::Usage));
   }
+  // `kernelift help tune` is `kernelift tune --help`.
+  static char help[] = "--help";
+  if (std::string_view(argv[1]) == "help" && argc <= 3) {
+    if (argc == 3) argv[1] = argv[2];
+    argv[argc - 1] = help;
+  }
   std::string word = argv[1];
   bool known = std::ranges::any_of(kVerbs, [&](const Verb* verb) { return verb->name == word; });
   const std::span words(argv, static_cast<size_t>(argc));

@@ -72,6 +72,7 @@ Result<fs::path> find_run(const fs::path& name, const fs::path& state) {
   if (!name.has_parent_path() && fs::is_regular_file(file, code) && !tuner::Run::is_one(file))
     if (auto latest = tuner::Run::last_written(state, name.string()); !latest.empty()) return latest;
   if (!fs::exists(file, code)) file = state / "runs" / name;
+  if (!fs::exists(file, code)) file += ".klrun";
   if (!fs::exists(file, code)) file = tuner::Run::last_written(state, name.string());
   if (file.empty()) {
     const std::string near = did_you_mean(name.filename().string(), tuner::Run::names(state));

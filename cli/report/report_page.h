@@ -15,7 +15,7 @@ struct ReportCandidate {
   double speedup = 0;   ///< Over the original; 0 unless the outcome is ok.
   double speedup_low = 0;
   std::vector<int> parents = {};  ///< Numbers of the candidates that it was made from; none: from the original.
-  std::string step = {};          ///< What was changed last, in words; empty: the note says it.
+  std::string step = {};          ///< What sets it apart from its parents, in words; empty: the note says it.
 };
 
 struct ReportInstance {

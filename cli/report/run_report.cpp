@@ -130,6 +130,30 @@ std::optional<ReportApplied> applied_of(const Json& document, const std::string&
   return read.ok() ? std::optional(std::move(*read)) : std::nullopt;
 }
 
+/// What the candidate has and its parents have not; of one with less than a parent, "without" what that has.
+std::string step_over(const tuner::RunTrial& trial, const std::vector<tuner::RunTrial>& history) {
+  const std::vector<Step>& own = trial.candidate.steps;
+  auto beyond = [](const std::vector<Step>& all, std::vector<Step> known) {
+    std::vector<Step> more;
+    for (auto& step : all)
+      if (auto same = std::ranges::find(known, step); same != known.end()) known.erase(same);
+      else more.push_back(step);
+    return more;
+  };
+  std::vector<Step> added = own, lost;
+  for (auto& parent : history)
+    if (std::ranges::find(trial.parents, parent.id) != trial.parents.end()) {
+      if (auto more = beyond(own, parent.candidate.steps); more.size() < added.size()) added = std::move(more);
+      if (auto less = beyond(parent.candidate.steps, own); lost.empty() || less.size() < lost.size())
+        lost = std::move(less);
+    }
+  std::string text;
+  for (auto& step : added) text += (text.empty() ? "" : "; ") + step.text();
+  if (!text.empty()) return text;
+  for (auto& step : lost) text += (text.empty() ? "without " : "; ") + step.text();
+  return text;
+}
+
 }  // namespace
 
 Result<ReportData> gather_report(const fs::path& file) {
@@ -154,7 +178,7 @@ Result<ReportData> gather_report(const fs::path& file) {
                                verdict.speedup(),
                                verdict.speedup_low(),
                                {trial.parents.begin(), trial.parents.end()},
-                               trial.candidate.steps.empty() ? "" : trial.candidate.steps.back().text()});
+                               step_over(trial, history)});
   }
   KERNELIFT_ASSIGN(auto states, run.states());
   if (const auto use = tuner::ModelUse::read({states}); use.calls > 0) data.models = use.brief();

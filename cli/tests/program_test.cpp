@@ -178,6 +178,13 @@ TEST(CommandLine, NamesTheUnknownOrMissingWordAndTheHelp) {
   EXPECT_THAT(run({"tune", "--help"}, folder.path()), HasSubstr("exit 0"));
 }
 
+TEST(Help, IsAlsoAskedForAsAVerb) {
+  SlotFolder folder;
+  EXPECT_EQ(run({"help", "tune"}, folder.path()), run({"tune", "--help"}, folder.path()));
+  EXPECT_THAT(run({"help"}, folder.path()), AllOf(HasSubstr("Subcommands:"), HasSubstr("exit 0")));
+  EXPECT_THAT(run({"help", "tun"}, folder.path()), HasSubstr("there is no verb 'tun'; did you mean tune?"));
+}
+
 TEST(Help, WrapsWhatItSaysOfOptionsBetweenWords) {
   SlotFolder folder;
   for (const char* verb : {"optimize", "tune", "apply"}) {

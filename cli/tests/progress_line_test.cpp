@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace kernelift::cli {
 namespace {
 
@@ -14,15 +16,24 @@ tuner::Progress under_way() {
   return progress;
 }
 
+/// Characters, of which each begins with a byte that continues none.
+size_t characters(const std::string& line) {
+  return static_cast<size_t>(std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
 TEST(ProgressLine, ShortensTheNoteToFitTheTerminal) {
   for (size_t columns = 70; columns < 140; ++columns) {
     std::string line = progress_line(under_way(), columns);
-    EXPECT_LT(line.size(), columns);
+    EXPECT_LT(characters(line), columns);
     EXPECT_TRUE(line.starts_with("tried 12 (3 failed)  best at least 1.250x")) << line;
     EXPECT_TRUE(line.ends_with("  now compiler  1m 30s left")) << line;
   }
   EXPECT_EQ(progress_line(under_way(), 80),
-            "tried 12 (3 failed)  best at least 1.250x source: nn  now compiler  1m 30s left");
+            "tried 12 (3 failed)  best at least 1.250x source: …  now compiler  1m 30s left");
+  tuner::Progress words = under_way();
+  words.best_note = "source: unroll the loop over k (by 4), and much more";
+  EXPECT_EQ(progress_line(words, 100),
+            "tried 12 (3 failed)  best at least 1.250x source: unroll the loop …  now compiler  1m 30s left");
 }
 
 TEST(ProgressLine, IsCutOffIfItDoesNotFitWithoutTheNote) {

@@ -318,4 +318,17 @@ bool leave_the_same(const Side& original, const Side& candidate, const Conflict&
   return same(a.access(), ours.a->access()) && same(b.access(), ours.b->access());
 }
 
+std::string meeting(const Conflict& conflict, const std::string& name) {
+  auto &a = conflict.a->access(), &b = conflict.b->access();
+  return std::string("one thread ") + word(a.kind) + at_line(a.line) + " what another " + word(b.kind) +
+         at_line(b.line) + ", in " + name;
+}
+
+bool chosen_by_memory(const Conflict& conflict) {
+  return std::ranges::any_of(std::array{conflict.a, conflict.b}, [](auto* touch) {
+    return std::ranges::any_of(touch->access().offset.variables(),
+                               [](auto& variable) { return variable.starts_with("term."); });
+  });
+}
+
 }  // namespace kernelift::legality

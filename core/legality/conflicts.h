@@ -33,4 +33,10 @@ std::optional<std::vector<Conflict>> conflicts(Setting& setting, const Side& sid
 /// Whether two stores of the candidate, whichever comes last, leave what these two of the original may leave.
 bool leave_the_same(const Side& original, const Side& candidate, const Conflict& ours, const Touch& a, const Touch& b);
 
+/// "one thread reads in line 4 what another writes in line 7, in out"
+std::string meeting(const Conflict& conflict, const std::string& name);
+
+/// Whether values in memory, and not only conditions, say which element is touched.
+bool chosen_by_memory(const Conflict& conflict);
+
 }  // namespace kernelift::legality

@@ -352,8 +352,9 @@ class Comparison {
       isl::set parameters = added.params();
       if (!is_empty(parameters)) {
         judge_conflict(one, parameters, name);
-        // Whatever the values are: those of the original are apart, or ordered.
-        may_race_ |= !one.certain && original->empty();
+        // Whatever the values are, no two threads of the original meet where it stores, too.
+        const bool apart = original->empty() && !writes_of(theirs).empty();
+        if (may_race_.empty() && !one.certain && apart && chosen_by_memory(one)) may_race_ = meeting(one, name);
       } else if (one.certain && !is_empty(other_values.params()))
         fail("threads store to one element of " + name + at_line(one.b->access().line) +
                  ", as in the original, and whether the same is not known",
@@ -366,12 +367,10 @@ class Comparison {
     // Barriers of warps order what this comparison does not see.
     const bool warps = std::ranges::any_of(candidate_.model.barriers,
                                            [](auto& barrier) { return barrier.of_warp && barrier.orders_memory; });
-    auto &a = conflict.a->access(), &b = conflict.b->access();
-    const std::string what = std::string("one thread ") + word(a.kind) + at_line(a.line) + " what another " +
-                             word(b.kind) + at_line(b.line) + ", in " + name;
+    const auto [what, line] = std::pair(meeting(conflict, name), conflict.b->access().line);
     if (!conflict.certain || warps)
-      fail("whether " + what + (warps ? ", is ordered by a warp's barriers" : ", depends on values in memory"), b.line);
-    else wrong_.push_back({parameters, what + ", without a barrier between", b.line});
+      fail("whether " + what + (warps ? ", is ordered by a warp's barriers" : ", depends on values in memory"), line);
+    else wrong_.push_back({parameters, what + ", without a barrier between", line});
   }
 
   bool compare_barriers() {
@@ -528,7 +527,8 @@ class Comparison {
   isl::set writes_;
   std::vector<Wrong> wrong_;
   Wrong leaves_rows_;
-  bool isl_failed_ = false, may_race_ = false;
+  bool isl_failed_ = false;
+  std::string may_race_;
   std::optional<Answer> failed_, reads_not_known_;
 };
 

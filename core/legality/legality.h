@@ -61,8 +61,8 @@ struct Answer {
   std::vector<Assumption> assumptions = {};
   bool same_values = false;     ///< Proven of values, too: of equal code, and see compare_launches().
   bool wrong_elsewhere = true;  ///< Where a premise does not hold it can be wrong; false: nothing is known of it.
-  /// Of what is not known: values in memory decide whether two threads meet that are one in the original, or ordered.
-  bool may_race = false;
+  /// Of what is not known: values in memory say whether threads meet in an element that the original's never share.
+  std::string may_race = {};
 };
 
 /// What an analysis may take; one that takes more ends as NotKnown.

@@ -374,13 +374,15 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   legality::Answer worst{Kind::Proven, {}, {}, 0, {}};
   std::optional<Expression> premise;
   std::vector<legality::Assumption> assumptions;
-  bool same_values = true, may_race = false;
+  bool same_values = true;
+  std::string may_race;
   const double begin = thread_seconds();
   for (auto& launch : launches_) {
     legality::Bounds left = bounds;
     left.seconds -= thread_seconds() - begin;
     auto answer = compare(candidate, launch, left);
-    same_values &= answer.same_values, may_race |= answer.may_race;
+    same_values &= answer.same_values;
+    if (may_race.empty()) may_race = answer.may_race;
     for (auto& one : answer.assumptions)
       if (std::ranges::find(assumptions, one) == assumptions.end()) assumptions.push_back(one);
     if (answer.premise)
@@ -401,7 +403,7 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   if (worst.kind == Kind::Proven && changes && !mep_.unseen_launches.empty())
     worst.kind = Kind::NotKnown, worst.why = "there may be other launches: " + mep_.unseen_launches;
   if (worst.kind == Kind::UnderPremise || worst.kind == Kind::NotKnown) worst.premise = premise;
-  worst.same_values = same_values, worst.may_race = may_race && worst.kind == Kind::NotKnown;
+  worst.same_values = same_values, worst.may_race = worst.kind == Kind::NotKnown ? may_race : "";
   worst.assumptions.clear();
   if (worst.kind == Kind::Proven || worst.kind == Kind::UnderPremise) worst.assumptions = std::move(assumptions);
   const bool in_time = worst.kind != Kind::NotKnown || thread_seconds() - begin < bounds.seconds;
@@ -522,9 +524,10 @@ Evaluation SizeComparison::with(legality::Answer known, Evaluation evaluation, c
     verdict.detail = "at sizes that were not recorded: " + known.why;
     verdict.timings.clear();
   }
-  if (known.may_race) {
+  if (!known.may_race.empty()) {
     verdict.outcome = Outcome::Refused, verdict.stage = Stage::Verify;
-    verdict.detail = known.why + ", and no two threads of the original meet there, whatever they are";
+    verdict.detail = "values in memory decide whether " + known.may_race +
+                     ", and no two threads of the original do, whatever they are";
     verdict.timings.clear();
   }
   if (known.premise) {

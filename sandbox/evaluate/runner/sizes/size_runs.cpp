@@ -158,13 +158,17 @@ bool SizeRuns::verify(const RunnableCode& candidate, LoadedCode& code, const Siz
       bytes_ += known.bytes;
       if (bench_.cut) return false;
     }
+    // That there is no room for moved pointers is no property of the original's.
+    auto count_dropped = [&] {
+      if (sized.moved.empty()) run.dropped.push_back({named(sized), known.why_not});
+    };
     if (!known.why_not.empty()) {
-      run.dropped.push_back({named(sized), known.why_not});
+      count_dropped();
       continue;
     }
     auto drop = [&](std::string why_not) {
       known.why_not = std::move(why_not);
-      run.dropped.push_back({named(sized), known.why_not});
+      count_dropped();
       bytes_ -= known.bytes, known.bytes = 0, known.answers.clear(), known.placed.clear();
     };
     begin = Deadline::clock::now();
