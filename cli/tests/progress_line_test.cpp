@@ -29,7 +29,7 @@ TEST(ProgressLine, ShortensTheNoteToFitTheTerminal) {
     EXPECT_TRUE(line.ends_with("  now compiler  1m 30s left")) << line;
   }
   EXPECT_EQ(progress_line(under_way(), 80),
-            "tried 12 (3 failed)  best at least 1.250x source: …  now compiler  1m 30s left");
+            "tried 12 (3 failed)  best at least 1.250x source …  now compiler  1m 30s left");
   tuner::Progress words = under_way();
   words.best_note = "source: unroll the loop over k (by 4), and much more";
   EXPECT_EQ(progress_line(words, 100),
