@@ -311,9 +311,22 @@ TEST(LaunchEdit, RefusesABlockThatFollowsAKnobToAnUnverifiedSize) {
   Launch l("grid", "BLOCK * 2");
   l.site.block[0] = "BLOCK * 2"_e;
   l.values["BLOCK"] = l.changed["BLOCK"] = 128;
-  l.block("BLOCK");
-  EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 128"), std::string::npos)
+  l.block("BLOCK + 1");
+  EXPECT_NE(l.result().find("would become 256 along x, but the candidate was verified with 129"), std::string::npos)
       << l.result();
+}
+
+TEST(LaunchEdit, LaunchesAPartOfABlockThatFollowsAKnob) {
+  Launch l("dim3((n + TILE - 1) / TILE, (m + TILE - 1) / TILE)", "dim3(TILE, TILE)");
+  l.site.grid_form = l.site.block_form = "dim3";
+  l.site.grid[0] = "(n + TILE - 1) / TILE"_e, l.site.grid[1] = "(m + TILE - 1) / TILE"_e, l.site.grid[2] = "1"_e;
+  l.site.block[0] = l.site.block[1] = "TILE"_e, l.site.block[2] = "1"_e;
+  l.mep.instances[0].geometry = {{8, 8, 1}, {16, 16, 1}, 0, false};
+  l.values["TILE"] = l.changed["TILE"] = 32;
+  l.launch.grid[0] = *Expression::parse("ceil_div(gx * 16, TILE)");
+  l.launch.grid[1] = *Expression::parse("ceil_div(gy * 16, TILE)");
+  l.launch.block[0] = *Expression::parse("TILE"), l.launch.block[1] = *Expression::parse("ceil_div(TILE, 4)");
+  EXPECT_EQ(l.result(), "<<<dim3((n + TILE - 1) / TILE, (m + TILE - 1) / TILE), dim3(TILE, TILE / 4)>>>");
 }
 
 TEST(LaunchEdit, RewritesDynamicSharedMemory) {

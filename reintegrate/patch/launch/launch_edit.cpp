@@ -185,11 +185,16 @@ class LaunchEditor {
       for (auto& instance : mep_.instances) {
         KERNELIFT_ASSIGN(Geometry geometry,
                          launch_.evaluate(instance.geometry, with_arguments(mep_, instance, values_)));
-        if (*value != component(geometry, piece, axis))
+        const int64_t verified = component(geometry, piece, axis);
+        // Some neighbours in one thread: a part of what the knob says.
+        const bool part = piece == Piece::Block && verified > 0 && *value % verified == 0 &&
+                          (&instance == &mep_.instances[0] || block_part_[axis] == *value / verified);
+        if (part) block_part_[axis] = *value / verified;
+        else if (*value != verified)
           return refused(what + " would become " + std::to_string(*value) + " along " + kAxis[axis] +
                          ", but the candidate was verified with " + std::to_string(component(geometry, piece, axis)));
       }
-      return false;
+      return piece == Piece::Block && block_part_[axis] > 1;
     }
     if (piece != Piece::Grid || same_size(wanted(piece, axis), size, arguments_)) return false;
     auto rest = beyond_following(axis);
@@ -342,6 +347,10 @@ class LaunchEditor {
       const bool follows = following_.contains(self);
       KERNELIFT_ASSIGN(bool same, as_it_is(piece, axis));
       const Expression* rest = piece == Piece::Grid && rest_[axis] ? &*rest_[axis] : nullptr;
+      if (follows && piece == Piece::Block && block_part_[axis] > 1) {
+        text.push_back(names_.at(self) + " / " + std::to_string(block_part_[axis]));
+        continue;
+      }
       if (follows ? !rest || rest->is_variable(self) : same) {
         text.push_back(written_.at(self));
         continue;
@@ -443,7 +452,7 @@ class LaunchEditor {
     for (auto& knob : mep_.knobs) knobs.emplace(knob.name, knob.value);
     if (!own) return std::nullopt;
     auto size = own->evaluate(knobs);
-    return size.ok() ? std::optional(*size) : std::nullopt;
+    return size.ok() ? std::optional(*size / block_part_[axis]) : std::nullopt;
   }
 
   /// Number of threads of this launch's block after the patch; 0 if it is not known.
@@ -562,6 +571,7 @@ class LaunchEditor {
   Bindings known_;                              ///< Those of them that are numbers.
   bool block_changes_[3] = {};                  ///< Axes of the block that change, other than by following a knob.
   std::set<std::string> following_;             ///< Variables (gx, by, …) that the source computes from a changed knob.
+  int64_t block_part_[3] = {1, 1, 1};  ///< Of what a block's axis computes from a changed knob: this part is launched.
   std::optional<Expression> rest_[3];  ///< For grid axes that follow a knob: the candidate's grid relative to that.
   LaunchEdits result_;
 };
