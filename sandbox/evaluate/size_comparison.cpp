@@ -71,6 +71,15 @@ std::set<int> changed_axes(const Candidate& candidate, const Mep& mep) {
 /// The candidate is launched with another grid or block than the original.
 bool changes_launch(const Candidate& candidate, const Mep& mep) { return !changed_axes(candidate, mep).empty(); }
 
+Verdict of_unknown_launches(Verdict verdict) {
+  verdict.outcome = Outcome::Refused, verdict.stage = Stage::Verify;
+  verdict.detail =
+      "its grid or block is another one, and how many blocks the application launches at other sizes is not known, nor "
+      "is it proven to be right with any number of them";
+  verdict.timings.clear();
+  return verdict;
+}
+
 using Kind = legality::Answer::Kind;
 
 constexpr int kAskingNiceness = 19;
@@ -463,29 +472,47 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
                                   : evaluation;
 }
 
+bool SizeComparison::is_launched_otherwise(const Candidate& candidate) const {
+  const std::set<int> axes = changed_axes(candidate, mep_);
+  return !axes.empty() && !mep_.launches.empty() && !knows_launches(mep_, axes);
+}
+
 Evaluation SizeComparison::confirmed(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds) {
   evaluation = judged(std::move(evaluation), candidate, bounds);
   auto* verdict = std::get_if<Verdict>(&evaluation);
-  if (!verdict || !verdict->ok() || !changes_launch(candidate, mep_) || mep_.launches.empty() ||
-      knows_launches(mep_, changed_axes(candidate, mep_)) || (verdict->other_sizes && verdict->other_sizes->proven()))
+  if (!verdict || !verdict->ok() || !is_launched_otherwise(candidate) ||
+      (verdict->other_sizes && verdict->other_sizes->proven()))
     return evaluation;
-  verdict->outcome = Outcome::Refused, verdict->stage = Stage::Verify;
-  verdict->detail =
-      "its grid or block is another one, and how many blocks the application launches at other sizes is not known, nor "
-      "is it proven to be right with any number of them";
-  verdict->timings.clear();
-  return evaluation;
+  return of_unknown_launches(*verdict);
+}
+
+bool SizeComparison::is_understood() {
+  {
+    std::lock_guard lock(mutex_);
+    if (understood_) return *understood_;
+  }
+  const bool understood = launches_.empty() || std::ranges::any_of(launches_, [&](auto& launch) {
+                            auto original = model(source_, mep_.kernel_mangled, launch.shape.block);
+                            return !original.ok() || (*original)->gaps.empty();
+                          });
+  std::lock_guard lock(mutex_);
+  return *(understood_ = understood);
 }
 
 std::optional<Evaluation> SizeComparison::refuted(const Candidate& candidate) {
+  // What its confirmation would refuse whatever it is: of an original that is not understood nothing can be proven.
+  const bool unknown = !is_understood() && is_launched_otherwise(candidate);
+  if (unknown && candidate.source != source_) return of_unknown_launches({});
   if (candidate.source != source_ || candidate.launches.empty() || !candidate.scratch.empty()) return std::nullopt;
   legality::Bounds bounds;
   bounds.seconds = kLeastPatience;
   Verdict right;
   right.stage = Stage::Verify;
   Evaluation evaluation = judged(right, candidate, bounds);
-  if (std::get<Verdict>(evaluation).ok()) return std::nullopt;
-  return evaluation;
+  const Verdict& verdict = std::get<Verdict>(evaluation);
+  if (!verdict.ok()) return evaluation;
+  if (unknown && !(verdict.other_sizes && verdict.other_sizes->proven())) return of_unknown_launches(verdict);
+  return std::nullopt;
 }
 
 std::future<Evaluation> SizeComparison::ask(Evaluation evaluation, Candidate candidate) {

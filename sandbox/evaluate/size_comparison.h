@@ -39,7 +39,8 @@ class SizeComparison {
   /// nothing is known of any other size.
   Evaluation confirmed(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds);
   /// The verdict on the unchanged text under another launch, if that is surely wrong: it need not be run, and what
-  /// leaves its shared arrays ends a GPU's process. nullopt: run it.
+  /// leaves its shared arrays ends a GPU's process. The same on any candidate that its confirmation would surely
+  /// refuse. nullopt: run it.
   std::optional<Evaluation> refuted(const Candidate& candidate);
   /// A share of the time that its confirmation has.
   static legality::Bounds bounds_of_finalist(std::optional<Deadline> deadline);
@@ -67,6 +68,10 @@ class SizeComparison {
   /// all sizes, or `answer` is that this is not known.
   std::optional<Expression> has_room(const KernelModel& original, const KernelModel& candidate,
                                      const ApplicationLaunch& launch, legality::Answer& answer) const;
+  /// Along an axis of which no launch says how many blocks there are.
+  bool is_launched_otherwise(const Candidate& candidate) const;
+  /// Whether anything could be proven of a changed text: the original's model has no gaps.
+  bool is_understood();
   legality::Names names();  ///< With those of members.
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);
@@ -83,7 +88,8 @@ class SizeComparison {
   std::optional<Expression> compared_blocks_;  ///< The recorded ones, if some launch may have another.
   const legality::Names names_;                ///< Of the parameters.
   const uint64_t seed_;
-  bool grids_recorded_ = true;  ///< Else with other constants, and no launch contradicts them.
+  std::optional<bool> understood_;  ///< is_understood(), once it was asked.
+  bool grids_recorded_ = true;      ///< Else with other constants, and no launch contradicts them.
   KernelModels models_;
   std::mutex mutex_;
   std::vector<KernelModel::Member> members_;  ///< Of structures among them, once a model was made.

@@ -72,6 +72,37 @@ TEST_F(SizeComparisonTest, AGuardedKernelIsProvenWithEveryBlock) {
   }
 }
 
+TEST_F(SizeComparisonTest, WhatItsConfirmationWouldSurelyRefuseIsNotRun) {
+  auto text = [](const char* body) {
+    return "__global__ void twice(const float* x, float* out, int n) {\n"
+           "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+           std::string(body) + "}\n";
+  };
+  const std::string read = text("  if (i < n) ((float**)out)[0][i] = 2 * x[i];\n"),
+                    changed = text("  if (i < n) ((float**)out)[0][i] = x[i] + x[i];\n");
+  auto refuses = [&](const std::string& original, const std::string& source, int block) {
+    EXPECT_TRUE(pool_->compile_own(original).ok());
+    Candidate candidate;
+    candidate.source = source;
+    candidate.launches = {CandidateLaunch::as_recorded("twice")};
+    if (block != 128) {
+      candidate.launches[0].grid[0] = *Expression::parse("ceil_div(gx * 128, " + std::to_string(block) + ")");
+      candidate.launches[0].block[0] = Expression::constant(block);
+    }
+    auto early = SizeComparison(mep_, *pool_, original).refuted(candidate);
+    return early && std::get<Verdict>(*early).outcome == Outcome::Refused;
+  };
+  const uint32_t count = 1000;
+  mep_.instances[0].arguments.resize(24);
+  std::memcpy(mep_.instances[0].arguments.data() + 16, &count, sizeof count);
+  mep_.instances[0].parameters = {{0, 8}, {8, 8}, {16, 4}};
+  EXPECT_FALSE(refuses(read, changed, 256)) << "how many blocks there are is known";
+  mep_.launches = {site("blocks", "128")};
+  EXPECT_TRUE(refuses(read, changed, 256));
+  EXPECT_FALSE(refuses(read, changed, 128)) << "it is launched as it was";
+  EXPECT_FALSE(refuses(kGuarded, text("  if (i < n) out[i] = x[i] + x[i];\n"), 256)) << "it may be proven";
+}
+
 TEST_F(SizeComparisonTest, WithAnotherConstantGridsAreWhatTheLaunchesSay) {
   const std::string by_block =
       "__global__ void twice(const float* x, float* out, int n) {\n"
