@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/base/words.h"
 #include "reintegrate/evidence.h"
@@ -289,6 +290,8 @@ class CandidateTrials {
       if (!known->second.ok()) return pass(known->second.error());
       r.embedded = *known->second;
     }
+    if (!std::exchange(planned_any_, true))
+      say("looking for a change that can be patched in, of " + counted(variants_.size() + 1, "candidate"));
     r.constants = needed_constants(variant);
     take(variant, r);
     auto planned = plan_patch(patch_question(r, r));
@@ -547,6 +550,7 @@ class CandidateTrials {
   bool only_shown_ = false;   ///< The patch, of a kernel whose file may have uncommitted changes.
   bool exact_first_ = false;  ///< The check failed with a candidate that had lost digits: prefer exact ones.
   size_t refusals_ = 0;       ///< Passed-over candidates that no patch can express.
+  bool planned_any_ = false;
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, judgements_ = 0;
 };
 

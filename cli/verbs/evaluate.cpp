@@ -159,7 +159,10 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::vector<Candidate>& candidates = read.all;
   bool confirm = options.confirm || read.by_hand;
   how.few_candidates = candidates.size() < 4;
-  KERNELIFT_ASSIGN(auto evaluator, make_evaluator(mep, folder, how));
+  context.progress("compiling and measuring the original");
+  auto made = make_evaluator(mep, folder, how);
+  context.progress("");
+  KERNELIFT_ASSIGN(auto evaluator, std::move(made));
   KERNELIFT_TRY(open_run(*evaluator));
   double ready = seconds_since(started);
 
@@ -172,12 +175,15 @@ Result<Exit> run(const Options& options, const Context& context) {
   std::deque<std::pair<const Candidate*, std::future<Evaluation>>> flying;
   auto land = [&] {
     auto& [candidate, future] = flying.front();
+    context.progress("judging " + candidate->note());
     Evaluation evaluation = future.get();
     const bool confirms = confirm && is_right(evaluation);
     std::optional<Evaluation> screened;
     if (kept && confirms) screened = evaluation;
+    if (confirms) context.progress("confirming " + candidate->note() + " in a fresh process, and at other sizes");
     if (confirm) evaluation = confirmed(*evaluator, std::move(evaluation), *candidate);
     else if (options.as_built) evaluation = evaluator->with_other_sizes(std::move(evaluation), *candidate);
+    context.progress("");
     auto* verdict = std::get_if<Verdict>(&evaluation);
     int64_t trial = 0;
     if (kept) {
