@@ -2,6 +2,8 @@
 // what is compared leaves the other one, far beyond any tolerance. Which elements these are, the original itself says:
 // it is run on inputs that are moved by a few units in their last places, and whatever is then as far from the answer
 // as a candidate's result is no mistake of the candidate's. An element that does not move is held to its tolerance.
+// Where more than one of a thousand moves by a part of itself that no rounding of a result explains, the computation is
+// unstable: what it leaves on other inputs proves nothing, and no element is admitted.
 #pragma once
 #include <span>
 #include <vector>
@@ -22,6 +24,7 @@ class UnsteadyElements {
  private:
   ElementType type_;
   std::vector<float> moved_;  ///< The largest distances from the answer; 0: it stayed.
+  bool few_ = false;          ///< Few of them are more than rounding a result explains.
 };
 
 }  // namespace kernelift::sandbox
