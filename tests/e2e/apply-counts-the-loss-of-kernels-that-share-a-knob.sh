@@ -54,10 +54,8 @@ expect_says "predicted for the application is 0."
 [ ! -e builds ] || fail "the application was built"
 
 expect_exit 0 "$KL" record -- ./app 0
-rm -f builds
 expect_exit 1 apply 0
 expect_says "is right with the new values is not known"
-[ ! -e builds ] || fail "the application was built"
 apply() { "$KL" apply gains --no-guards --json --device cpu --build "$BUILD" --run "./app $1" --check "./app $1"; }
 expect_gain apply 0
 expect_says "BLOCK is also used by loses and follows: the patch changes all of them"
