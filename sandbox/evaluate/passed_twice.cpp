@@ -2,13 +2,12 @@
 #include "sandbox/evaluate/passed_twice.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/places.h"
 #include "core/base/words.h"
+#include "core/legality/index/polynomial.h"
 #include "core/model/launch/expression.h"
 
 namespace kernelift::sandbox {
@@ -26,44 +25,17 @@ Place place_of(std::string_view text) {
   return {text.substr(0, end), trimmed(text.substr(end))};
 }
 
-/// A sum of products of variables, each with a factor: by the texts of what is no sum, product or constant.
-using Terms = std::map<std::multiset<std::string>, int64_t>;
-
-void add_terms(const Expression& of, const Terms& times, Terms& to) {
-  using Op = Expression::Op;
-  const auto parts = of.operands();
-  if (auto number = of.as_constant()) {
-    for (auto& [factors, count] : times) to[factors] += count * *number;
-  } else if (of.op() == Op::Add || of.op() == Op::Subtract) {
-    add_terms(parts[0], times, to);
-    Terms second = times;
-    if (of.op() == Op::Subtract)
-      for (auto& [factors, count] : second) count = -count;
-    add_terms(parts[1], second, to);
-  } else if (of.op() == Op::Multiply) {
-    Terms left;
-    add_terms(parts[0], times, left);
-    add_terms(parts[1], left, to);
-  } else {
-    for (auto& [factors, count] : times) {
-      auto more = factors;
-      more.insert(of.text());
-      to[more] += count;
-    }
-  }
-}
-
 /// Whether two offsets differ, if all sizes in them are at least 1: `n * m` is none of 0, `2 * n` none of `n`. `from *
 /// n` and `to * n` may be one.
 bool are_apart(std::string_view one, std::string_view other) {
   constexpr size_t kMostNodes = 40;
   const auto first = Expression::parse("0" + std::string(one)), second = Expression::parse("0" + std::string(other));
   if (!first.ok() || !second.ok() || first->size() + second->size() > kMostNodes) return false;
-  Terms difference;
-  add_terms(Expression::binary(Expression::Op::Subtract, *first, *second), {{{}, 1}}, difference);
-  std::erase_if(difference, [](auto& term) { return term.second == 0; });
-  const auto positive = std::ranges::count_if(difference, [](auto& term) { return term.second > 0; });
-  return !difference.empty() && (positive == 0 || positive == std::ssize(difference));
+  const auto difference = legality::Polynomial::of(Expression::binary(Expression::Op::Subtract, *first, *second));
+  if (!difference) return false;
+  const auto& products = difference->products();
+  const auto positive = std::ranges::count_if(products, [](auto& product) { return product.second > 0; });
+  return !products.empty() && (positive == 0 || positive == std::ssize(products));
 }
 
 bool at_different_places(const LaunchSite& site, size_t p, size_t q) {

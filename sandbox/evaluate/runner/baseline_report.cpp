@@ -41,8 +41,7 @@ std::string does_not_repeat(const std::string& buffer, uint64_t differing, uint6
   return "the original itself does not repeat: " + std::to_string(differing) + " of " + std::to_string(elements) +
          " elements of " + buffer +
          " differ between two runs of it on the same memory (threads race, or it reads a clock, or memory that nothing "
-         "wrote), so "
-         "there is no single answer to compare candidates with";
+         "wrote), so there is no single answer to compare candidates with";
 }
 
 Json to_json(const BaselineReport& report) {
