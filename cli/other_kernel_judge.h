@@ -1,7 +1,7 @@
-// Judges the effect of a knob's new value on other kernels that use it (reintegrate/patch/shared_knobs.h): each is
-// extracted, and `kernelift evaluate` judges its original with the new values. This happens in other processes, because
-// a MEP's memory must be mapped at its recorded addresses (mep_addresses.h), and in this process the kernel being
-// applied may occupy them.
+// Judges the effect of a knob's new value on other kernels that use it (reintegrate/patch/constants/shared_knobs.h):
+// each is extracted, and `kernelift evaluate` judges its original with the new values. This happens in other processes,
+// because a MEP's memory must be mapped at its recorded addresses (mep_addresses.h), and in this process the kernel
+// being applied may occupy them.
 #pragma once
 #include "cli/verb.h"
 #include "core/base/file.h"

@@ -9,6 +9,7 @@
 #include "reintegrate/apply_best.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -131,27 +132,11 @@ class CandidateTrials {
     change.predicted = predicted(variant), change.where = variant.where();
   }
 
-  bool can_embed() const { return offer_.make_embedded && offer_.embedding != Embedding::Never; }
-
-  /// Adds the variants of a candidate that promise a gain; returns their number.
-  int add_variants(const tuner::RunTrial& trial) {
-    int count = 0;
-    auto add = [&](bool embedded) {
-      PatchVariant variant{trial, embedded, offer_.kernel_share};
-      if (variant.low() > kSmallestGain) variants_.push_back(std::move(variant)), ++count;
-    };
-    if (trial.applicable() && offer_.embedding != Embedding::Only) {
-      add(false);
-      PatchVariant chosen{trial, false, offer_.kernel_share};
-      chosen.shape = offer_.request.guards ? shape_choice(offer_.request.mep, trial.figures()) : std::nullopt;
-      if (chosen.shape && chosen.low() > kSmallestGain) variants_.push_back(std::move(chosen)), ++count;
-    }
-    if (can_embed()) add(true);
-    // A screened candidate has not been compared with the application's own code yet; its confirmation does that.
-    if (count == 0 && can_embed() && !trial.confirmed && trial.verdict.device.starts_with("cuda") &&
-        trial.verdict.gains())
-      variants_.push_back({trial, false, offer_.kernel_share}), ++count;
-    return count;
+  /// Adds the patches that a candidate can become; returns their number.
+  size_t add_variants(const tuner::RunTrial& trial) {
+    std::vector<PatchVariant> made = variants_of(trial, offer_);
+    std::ranges::move(made, std::back_inserter(variants_));
+    return made.size();
   }
 
   /// A choice between two launches has to be certainly faster than the best candidate for all of them.
@@ -175,7 +160,7 @@ class CandidateTrials {
       PatchVariant variant = std::move(*best);
       variants_.erase(best);
       // Whether its source or its PTX is the better patch is known only once it is confirmed.
-      if (can_embed() && !variant.trial.confirmed && variant.trial.verdict.device.starts_with("cuda"))
+      if (offer_.can_embed() && !variant.trial.confirmed && variant.trial.verdict.device.starts_with("cuda"))
         return std::optional(std::move(variant));
       KERNELIFT_ASSIGN(bool fits, plan(variant));
       if (!fits) continue;
@@ -196,7 +181,7 @@ class CandidateTrials {
 
   SharedKnobs shared_by(const PatchVariant& variant) const {
     if (variant.embedded || !offer_.request.scan) return {};
-    return shared_knobs(offer_.request.mep, *offer_.request.scan, variant.trial.candidate.values);
+    return shared_knobs(offer_.request.mep, *offer_.request.scan, variant.candidate().values);
   }
 
   /// Judges the other kernels that use the variant's knobs, and in the same round those of the next best variants.
@@ -279,7 +264,8 @@ class CandidateTrials {
   Result<bool> plan(const PatchVariant& variant) {
     ApplyRequest& r = offer_.request;
     auto pass = [&](const Error& error) {
-      if (refusals_++ == 0) first_refusal_ = variant.label() + ": " + error.message;
+      if (refusals_.empty()) first_refusal_ = variant.label() + ": " + error.message;
+      refusals_.insert(variant.trial.id);
       pass_over({variant.trial.id, variant.label(), error.message});
       return false;
     };
@@ -321,7 +307,7 @@ class CandidateTrials {
 
   Bindings needed_constants(const PatchVariant& variant) {
     if (variant.embedded || !offer_.ask_constants) return {};  // Embedded code asks for its block at each launch.
-    auto [known, fresh] = constants_.try_emplace(variant.trial.id);
+    auto [known, fresh] = constants_.try_emplace({variant.trial.id, variant.own_constants.has_value()});
     if (!fresh) return known->second;
     auto asked = offer_.ask_constants(variant.candidate(), variant.trial.figures());
     if (!asked.ok()) say("what the candidate needs of constants is not known: " + asked.error().message);
@@ -350,7 +336,7 @@ class CandidateTrials {
       return;
     }
     variant.trial.confirmed = std::move(*verdict);
-    const int added = add_variants(variant.trial);
+    const size_t added = add_variants(variant.trial);
     drop_needless_choices();
     if (added > 0) return;
     pass_over({variant.trial.id, screened, why_not(variant.trial)});
@@ -479,23 +465,22 @@ class CandidateTrials {
 
   Error no_patch_error() const {
     const RunOffer& o = offer_;
-    if (refusals_ > 0 && refusals_ < passed_over_.size())
+    if (!refusals_.empty() && refusals_.size() < passed())
       return refused(
-          "of the " + std::to_string(passed_over_.size()) + " candidates with a gain " + std::to_string(refusals_) +
+          "of the " + std::to_string(passed()) + " candidates with a gain " + std::to_string(refusals_.size()) +
           " cannot be patched into the application, and the others' gains were not confirmed; the best that cannot: " +
           first_refusal_);
-    if (refusals_ > 0)
-      return refused((passed_over_.size() == 1
-                          ? "the one candidate with a gain cannot be patched into the application: "
-                          : "none of the " + std::to_string(passed_over_.size()) +
-                                " candidates with a gain can be patched into the application; the best: ") +
+    if (!refusals_.empty())
+      return refused((passed() == 1 ? "the one candidate with a gain cannot be patched into the application: "
+                                    : "none of the " + std::to_string(passed()) +
+                                          " candidates with a gain can be patched into the application; the best: ") +
                      first_refusal_);
     if (!first_loss_.empty())
       return answer_is_no("other kernels that share a constant would lose what this kernel gains; the best of " +
-                          counted(passed_over_.size(), "candidate") + ": " + first_loss_);
+                          counted(passed(), "candidate") + ": " + first_loss_);
     if (!passed_over_.empty())
       return answer_is_no(
-          "no gain of this run held up when it was confirmed (" + counted(passed_over_.size(), "candidate") +
+          "no gain of this run held up when it was confirmed (" + counted(passed(), "candidate") +
           (variants_.empty() ? "" : "; " + std::to_string(variants_.size()) + " weaker ones were not tried") +
           "): there is nothing to apply");
     if (o.compiler_gain) {
@@ -510,7 +495,7 @@ class CandidateTrials {
             "confirmed, is " +
             gain);
       return refused("the gain of this run is " + gain +
-                     (can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
+                     (o.can_embed() ? std::string("; and it cannot be embedded: ") + kOnlyAgainstClang : ""));
     }
     if (o.tried == 0)
       return answer_is_no(
@@ -518,6 +503,13 @@ class CandidateTrials {
           "application a smaller problem; otherwise these tiers found nothing to change in this kernel, and further "
           "ideas can come from a language model (--llm) or from you (`kernelift evaluate`)");
     return answer_is_no("nothing in this run is measurably faster than the original");
+  }
+
+  /// Number of candidates; one of which no patch is left may have been passed over as several.
+  size_t passed() const {
+    std::set<int64_t> ids;
+    for (auto& one : passed_over_) ids.insert(one.candidate);
+    return ids.size();
   }
 
   void pass_over(PassedOver one) {
@@ -536,7 +528,8 @@ class CandidateTrials {
   const Confirm& confirm_;
   SourcePatch patch_;  ///< The patch that was planned last.
   std::vector<PatchVariant> variants_;
-  std::map<int64_t, Bindings> constants_;         ///< KernelChange::constants by candidate.
+  /// KernelChange::constants by candidate, and whether it has constants of its own.
+  std::map<std::pair<int64_t, bool>, Bindings> constants_;
   std::map<int64_t, Result<EmbeddedCode>> made_;  ///< Embedded code by candidate.
   std::optional<ApplyReport> report_;
   std::set<std::string> tried_;                      ///< Diffs of the patches that were tried.
@@ -547,9 +540,9 @@ class CandidateTrials {
   std::vector<std::string> left_out_;
   std::map<Bindings, std::vector<OtherKernel>> judged_;  ///< Effects on other kernels, by the shared knobs' new values.
   std::string first_refusal_, first_loss_;
-  bool only_shown_ = false;   ///< The patch, of a kernel whose file may have uncommitted changes.
-  bool exact_first_ = false;  ///< The check failed with a candidate that had lost digits: prefer exact ones.
-  size_t refusals_ = 0;       ///< Passed-over candidates that no patch can express.
+  bool only_shown_ = false;     ///< The patch, of a kernel whose file may have uncommitted changes.
+  bool exact_first_ = false;    ///< The check failed with a candidate that had lost digits: prefer exact ones.
+  std::set<int64_t> refusals_;  ///< Passed-over candidates of which some patch cannot be expressed.
   bool planned_any_ = false;
   int confirmations_ = 0, challenges_ = 0, trials_ = 0, judgements_ = 0;
 };

@@ -8,7 +8,7 @@
 
 #include "core/base/json.h"
 #include "reintegrate/app_trial.h"
-#include "reintegrate/patch/shared_knobs.h"
+#include "reintegrate/patch/constants/shared_knobs.h"
 
 namespace kernelift::reintegrate {
 

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/process.h"
 #include "core/base/shown/near_names.h"
+#include "reintegrate/evidence.h"
 #include "reintegrate/shape_choice.h"
 
 namespace fs = std::filesystem;

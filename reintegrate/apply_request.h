@@ -59,6 +59,8 @@ struct RunOffer {
   Inspect inspect = {};             ///< Empty: no such tool is installed, or the device is no GPU.
   AskConstants ask_constants = {};  ///< Empty: nothing is asked, and no patch says what it needs of them.
   JudgeOthers judge_others = {};    ///< Empty: the effect on other kernels shows only in the application's timing.
+
+  bool can_embed() const { return make_embedded && embedding != Embedding::Never; }
 };
 
 /// `run` is a run file, or a kernel's name for its latest run.

@@ -1,6 +1,6 @@
 // Which of the application's constants a candidate needs as they are: with other values it is compared with the
 // original for all sizes, as finalists are. What is not known to be right then, the patch says
-// (patch/needed_constants.h).
+// (patch/constants/needed_constants.h).
 #pragma once
 #include <filesystem>
 

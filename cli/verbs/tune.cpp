@@ -27,8 +27,8 @@
 #include "extractor/record/cuda/cupti/find_cupti.h"
 #include "reintegrate/apply_request.h"
 #include "reintegrate/flags/build_line.h"
+#include "reintegrate/patch/constants/shared_knobs.h"
 #include "reintegrate/patch/patchable_parts.h"
-#include "reintegrate/patch/shared_knobs.h"
 #include "sandbox/device/confined_cpu/confined_cpu.h"
 #include "sandbox/device/cuda/clock_lock.h"
 #include "sandbox/evaluate/evaluate.h"
@@ -336,7 +336,9 @@ std::string others_text(const tuner::TuneReport& report, const Mep& mep, const C
       scan.ok() ? reintegrate::shared_knobs(mep, *scan, report.best_applicable->candidate.values)
                 : reintegrate::SharedKnobs();
   return shared.empty() ? ""
-                        : text_of(shared) + ": `kernelift apply` judges the effect on them before it builds anything";
+                        : text_of(shared) +
+                              ": `kernelift apply` gives the kernel constants of its own, or judges the effect on them "
+                              "before it builds anything";
 }
 
 /// Candidates are timed with warm caches; where the application's heaviest launch finds them cold, a sentence says so.

@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/shown/outside_text.h"
 #include "reintegrate/embed/launcher.h"
-#include "reintegrate/patch/shared_knobs.h"
+#include "reintegrate/patch/constants/shared_knobs.h"
 
 namespace fs = std::filesystem;
 

@@ -81,24 +81,34 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
   if (end - begin != where.end_line - where.line + 1)
     return refused("the extracted text does not contain the whole definition of '" + name + "'");
 
+  auto is_of_comment = [&](const TextLine& line) {
+    const std::string_view text = trimmed(line.text);
+    return text.empty() || text.starts_with("//") || text.starts_with("/*") || text.starts_with("*");
+  };
   KernelBeside beside;
+  std::string newline(file.newline()), in_front;
   // The new lines of the definition are those between the other hunks' new lines.
   size_t new_begin = begin, new_end = end;
   for (auto& hunk : hunks) {
     const size_t before = hunk.old_end - hunk.old_begin, after = hunk.new_end - hunk.new_begin;
-    const bool in_front = hunk.old_end <= begin, behind = hunk.old_begin >= end;
-    if (in_front || behind) {
+    const bool in_front_of_it = hunk.old_end <= begin, behind = hunk.old_begin >= end;
+    if (in_front_of_it || behind) {
       if (before != 0)
         return refused("the candidate changes '" + std::string(old_lines[hunk.old_begin].text) +
                        "' outside of the kernel, which the original beside it uses too");
-      beside.added.push_back(hunk);
+      // What is added right in front of the kernel is for the one that needs it.
+      const bool near = in_front_of_it && std::all_of(old_lines.begin() + static_cast<ptrdiff_t>(hunk.old_end),
+                                                      old_lines.begin() + static_cast<ptrdiff_t>(begin), is_of_comment);
+      if (!near) beside.added.push_back(hunk);
+      for (size_t line = hunk.new_begin; near && line < hunk.new_end; ++line)
+        in_front += std::string(new_lines[line].text) + newline;
     } else if (hunk.old_begin < begin || hunk.old_end > end) {
       return refused("the candidate changes lines in and around the kernel together");
     }
-    if (in_front) new_begin += after;
+    if (in_front_of_it) new_begin += after;
     if (!behind) new_end = new_end + after - before;
   }
-  std::string definition, newline(file.newline());
+  std::string definition;
   for (size_t line = new_begin; line < new_end; ++line)
     definition += (line > new_begin ? newline : "") + std::string(new_lines[line].text);
 
@@ -108,8 +118,8 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
   KERNELIFT_ASSIGN(std::string tuned, renamed(definition, name, beside.name, visible));
   KERNELIFT_ASSIGN(std::string copy,
                    renamed(file.text.substr(where.begin, where.end - where.begin), name, beside.name, visible));
-  const std::string head = newline + newline + "// " + comment + newline;
-  beside.at = where.end, beside.text = head + tuned, beside.copied = head + copy;
+  const std::string head = newline + newline, about = "// " + comment + newline;
+  beside.at = where.end, beside.text = head + in_front + about + tuned, beside.copied = head + about + copy;
   return beside;
 }
 

@@ -1,8 +1,5 @@
-// Every change becomes a ByteEdit of an original file, collected in a PatchDraft. A line of kernel.cu may be edited
-// only if the file still contains that line (or, for a declaration cut out of a longer line of an unchanged file,
-// contains it exactly once in that line): anything else means that the file has changed since the scan. Insertions have
-// no line of their own: they go before the next traced line, which keeps a new helper above the kernel that calls it,
-// unless the line before is the direct predecessor in the same file.
+// Every change becomes a ByteEdit of an original file, collected in a PatchDraft: changed lines by slice_lines.h, knobs
+// where their values are written, launches at their sites.
 #include "reintegrate/patch/source_patch.h"
 
 #include <algorithm>
@@ -20,6 +17,9 @@
 #include "reintegrate/flags/build_line.h"
 #include "reintegrate/flags/definition_place.h"
 #include "reintegrate/patch/conditionals.h"
+#include "reintegrate/patch/constants/macro_scope.h"
+#include "reintegrate/patch/constants/needed_constants.h"
+#include "reintegrate/patch/constants/shared_knobs.h"
 #include "reintegrate/patch/host_functions.h"
 #include "reintegrate/patch/kernel_beside.h"
 #include "reintegrate/patch/kernel_family.h"
@@ -27,43 +27,40 @@
 #include "reintegrate/patch/launch/launch_definitions.h"
 #include "reintegrate/patch/launch/site_terms.h"
 #include "reintegrate/patch/launch/unseen_launches.h"
-#include "reintegrate/patch/macro_scope.h"
-#include "reintegrate/patch/needed_constants.h"
 #include "reintegrate/patch/patch_draft.h"
-#include "reintegrate/patch/shared_knobs.h"
+#include "reintegrate/patch/slice_lines.h"
 
 namespace fs = std::filesystem;
 
 namespace kernelift::reintegrate {
 namespace {
 
-constexpr const char* kScanAgain = "; run `kernelift scan`, `record` and `extract` again";
-
 class Planner {
  public:
-  explicit Planner(const PatchQuestion& question) : q_(question), mep_(question.mep), draft_(question) {}
+  /// `one_instance`: a changed text is for this instance of its template alone, as a kernel beside the original.
+  Planner(const PatchQuestion& question, bool one_instance)
+      : q_(question), mep_(question.mep), one_instance_(one_instance), draft_(question) {}
 
   Result<SourcePatch> run() {
     KERNELIFT_TRY(check_expressible());
     if (!q_.embedded) KERNELIFT_TRY(check_written());
-    old_lines_ = split_lines(q_.original);
-    new_lines_ = split_lines(macros_.text);
-    if (mep_.origins.size() < old_lines_.size())
+    SliceLines lines(mep_, draft_, q_.original, macros_.text);
+    if (mep_.origins.size() < lines.before().size())
       return environment_error("the MEP traces " + std::to_string(mep_.origins.size()) +
-                               " lines, but its kernel file has " + std::to_string(old_lines_.size()) +
+                               " lines, but its kernel file has " + std::to_string(lines.before().size()) +
                                ": it was changed by hand; extract the kernel again");
-    KERNELIFT_TRY(check_unchanged());
+    KERNELIFT_TRY(lines.check_unchanged());
     if (q_.embedded) return plan_embedding(q_, family_, draft_);
     KERNELIFT_TRY(check_not_embedded());
-    std::vector<Hunk> hunks = diff_lines(old_lines_, new_lines_);
-    KERNELIFT_TRY(check_copies(hunks));
+    std::vector<Hunk> hunks = lines.hunks();
+    KERNELIFT_TRY(lines.check_copies(hunks));
     const bool guarded = !q_.guard.empty() && !q_.launched_elsewhere;
-    if (guarded && !hunks.empty()) KERNELIFT_TRY(put_beside(hunks));
-    for (auto& hunk : hunks) KERNELIFT_TRY(edit_hunk(hunk));
+    if ((guarded || one_instance_) && !hunks.empty()) KERNELIFT_TRY(put_beside(lines, hunks));
+    for (auto& hunk : hunks) KERNELIFT_TRY(lines.edit(hunk));
     Bindings changed;
     KERNELIFT_TRY(edit_knobs(changed));
     if (guarded && !changed.empty()) return refused(one_for_all_launches(q_.guard, changed));
-    KERNELIFT_TRY(check_definitions(mep_, old_lines_, new_lines_, hunks, changed));
+    KERNELIFT_TRY(check_definitions(mep_, lines.before(), lines.after(), hunks, changed));
     KERNELIFT_TRY(edit_launches(changed));
     KERNELIFT_TRY(check_conditionals());
     note_reach(), note_host_functions();
@@ -110,24 +107,33 @@ class Planner {
   }
 
   /// Leaves in `hunks` what is added outside of the kernel.
-  Status put_beside(std::vector<Hunk>& hunks) {
-    const std::string only = "it is known to be right only where " + q_.guard.text() + ", and ";
+  Status put_beside(const SliceLines& lines, std::vector<Hunk>& hunks) {
+    const std::string only = only_some();
     const ScannedKernel* kernel = family_.kernel();
     if (!kernel) return refused(only + "where its kernel is defined is not known" + kScanAgain);
     KERNELIFT_ASSIGN(OpenFile * file, draft_.open(kernel->definition.file));
-    const std::string comment = "Launched where " + q_.guard.text() + ".";
+    const std::string comment = "Launched" + (one_instance_ ? " for " + mep_.kernel_name : "") +
+                                (q_.guard.empty() ? "" : " where " + q_.guard.text()) + ".";
     // A header's kernel is every unit's own.
     beside_visible_ = is_unit(*file) && std::ranges::any_of(mep_.launches, [&](auto& site) {
                         return !draft_.same_file(site.range.file, file->path);
                       });
     auto beside =
-        kernel_beside(mep_, *q_.scan, *kernel, *file, old_lines_, new_lines_, hunks, comment, beside_visible_);
+        kernel_beside(mep_, *q_.scan, *kernel, *file, lines.before(), lines.after(), hunks, comment, beside_visible_);
     if (!beside.ok()) return refused(only + beside.error().message + " (--no-guards patches it all the same)");
     hunks = std::move(beside->added), beside_ = beside->name;
     draft_.insert_in_place_of(*file, beside->at, std::move(beside->text), std::move(beside->copied));
-    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs where " + q_.guard.text() +
-                           " does not hold.");
+    draft_.notes.push_back("The kernel stays beside '" + beside_ + "', and runs " +
+                           (q_.guard.empty() ? "" : "where " + q_.guard.text() + " does not hold") +
+                           (q_.guard.empty() || !one_instance_ ? "" : ", and ") +
+                           (one_instance_ ? "as its template's other instances" : "") + ".");
     return done();
+  }
+
+  /// The beginning of why the candidate cannot be put beside the original.
+  std::string only_some() const {
+    if (q_.guard.empty()) return "it was judged as '" + mep_.kernel_name + "' alone, and ";
+    return "it is known to be right only where " + q_.guard.text() + ", and ";
   }
 
   Status check_name() {
@@ -137,160 +143,6 @@ class Planner {
       return refused("the candidate launches '" + candidate.launches[0].kernel + "' instead of '" + mep_.kernel_name +
                      "': the application's launch site would have to name another kernel");
     return done();
-  }
-
-  bool traced(size_t line) const {
-    return line < old_lines_.size() && !mep_.origins[line].file.empty() && mep_.origins[line].line > 0;
-  }
-
-  Error changed_since(const OpenFile& file, uint32_t line) const {
-    return refused(file.name + ":" + std::to_string(line) +
-                   " is not the line that was extracted: the file has changed since then" + kScanAgain);
-  }
-
-  /// The bytes of the original file that line `line` of kernel.cu came from.
-  Result<std::pair<uint64_t, uint64_t>> trace(size_t line, OpenFile*& file) {
-    const LineOrigin& origin = mep_.origins[line];
-    KERNELIFT_ASSIGN(file, draft_.open(origin.file));
-    if (origin.line > file->lines.size()) return changed_since(*file, origin.line);
-    std::string_view there = file->lines[origin.line - 1].text, here = old_lines_[line].text;
-    uint64_t begin = file->offset(origin.line - 1);
-    if (there == here) return std::pair{begin, begin + there.size()};
-    size_t at = here.empty() ? there.npos : there.find(here);
-    if (at == there.npos || there.find(here, at + 1) != there.npos) return changed_since(*file, origin.line);
-    return std::pair{begin + at, begin + at + here.size()};
-  }
-
-  /// Every line of the slice must still be in the application's files: a candidate verified on other text proves
-  /// nothing.
-  Status check_unchanged() {
-    for (size_t line = 0; line < old_lines_.size(); ++line) {
-      if (!traced(line) || draft_.is_outside(mep_.origins[line].file)) continue;
-      OpenFile* file = nullptr;
-      const LineOrigin& origin = mep_.origins[line];
-      KERNELIFT_ASSIGN(file, draft_.open(origin.file));
-      if (is_as_extracted(origin.file, *file)) continue;
-      if (origin.line > file->lines.size()) return changed_since(*file, origin.line);
-      std::string_view here = old_lines_[line].text, there = file->lines[origin.line - 1].text;
-      // If the file has changed, a part of a line cannot be matched reliably: the whole line must be equal.
-      bool same = mep_.origin_hashes.contains(origin.file) ? here == there : could_be_sliced(here, there);
-      if (!same) return changed_since(*file, origin.line);
-    }
-    return done();
-  }
-
-  bool is_as_extracted(const std::string& name, const OpenFile& file) {
-    auto then = mep_.origin_hashes.find(name);
-    if (then == mep_.origin_hashes.end()) return false;
-    auto [now, is_new] = hashes_.try_emplace(&file);
-    if (is_new) now->second = hash_text(file.text).hex();
-    return now->second == then->second;
-  }
-
-  /// A file that the slice contains twice, because it is included twice, exists once in the application: the candidate
-  /// must change all copies in the same way.
-  Status check_copies(const std::vector<Hunk>& hunks) {
-    std::map<size_t, std::string> edited;
-    for (auto& hunk : hunks) {
-      bool paired = hunk.old_end - hunk.old_begin == hunk.new_end - hunk.new_begin;
-      for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
-        edited[line] = paired ? std::string(new_lines_[hunk.new_begin + line - hunk.old_begin].text)
-                              : "\n" + std::to_string(hunk.new_end - hunk.new_begin);
-    }
-    std::map<std::pair<std::string, uint32_t>, std::vector<size_t>> copies;
-    for (size_t line = 0; line < old_lines_.size(); ++line)
-      if (traced(line)) copies[{mep_.origins[line].file, mep_.origins[line].line}].push_back(line);
-    for (auto& [line, text] : edited) {
-      if (!traced(line)) continue;
-      for (size_t other : copies[{mep_.origins[line].file, mep_.origins[line].line}]) {
-        if (other == line || old_lines_[other].text != old_lines_[line].text) continue;
-        auto found = edited.find(other);
-        if (found == edited.end() || found->second != text)
-          return refused(location(line) +
-                         " is included more than once, and the candidate changes only one of its copies");
-      }
-    }
-    return done();
-  }
-
-  Status edit_hunk(const Hunk& hunk) {
-    size_t old_count = hunk.old_end - hunk.old_begin, new_count = hunk.new_end - hunk.new_begin;
-    if (old_count == 0) return insert(hunk);
-    for (size_t line = hunk.old_begin; line < hunk.old_end; ++line)
-      if (!traced(line))
-        return refused("line " + std::to_string(line + 1) + " of the extracted kernel ('" +
-                       std::string(old_lines_[line].text) +
-                       "') was written by the extractor and does not exist in the application");
-    // Either the lines are consecutive in one file, or they are replaced one by one.
-    bool consecutive = true;
-    for (size_t line = hunk.old_begin + 1; line < hunk.old_end; ++line)
-      consecutive &= mep_.origins[line].file == mep_.origins[line - 1].file &&
-                     mep_.origins[line].line == mep_.origins[line - 1].line + 1;
-    if (!consecutive && old_count != new_count) {
-      const LineOrigin &first = mep_.origins[hunk.old_begin], &last = mep_.origins[hunk.old_end - 1];
-      return refused("the edit from " + first.file + ":" + std::to_string(first.line) + " to " + last.file + ":" +
-                     std::to_string(last.line) + " spans lines that are not adjacent in the application");
-    }
-    if (consecutive && old_count != new_count) return replace_run(hunk);
-    for (size_t i = 0; i < old_count; ++i) {
-      OpenFile* file = nullptr;
-      KERNELIFT_ASSIGN(auto range, trace(hunk.old_begin + i, file));
-      draft_.add(*file, range.first, range.second, std::string(new_lines_[hunk.new_begin + i].text));
-    }
-    return done();
-  }
-
-  /// Replaces lines [old_begin, old_end), which are consecutive in one file, by another number of lines.
-  Status replace_run(const Hunk& hunk) {
-    OpenFile* file = nullptr;
-    KERNELIFT_ASSIGN(auto first, trace(hunk.old_begin, file));
-    KERNELIFT_ASSIGN(auto last, trace(hunk.old_end - 1, file));
-    size_t last_index = mep_.origins[hunk.old_end - 1].line - 1;
-    bool whole = first.first == file->offset(mep_.origins[hunk.old_begin].line - 1) &&
-                 last.second == file->offset(last_index) + file->lines[last_index].text.size();
-    if (!whole) return refused("the edit at " + location(hunk.old_begin) + " replaces part of a line by several");
-    std::string text;
-    for (size_t n = hunk.new_begin; n < hunk.new_end; ++n)
-      text += (n > hunk.new_begin ? std::string(file->newline()) : "") + std::string(new_lines_[n].text);
-    uint64_t begin = first.first, end = last.second;
-    if (hunk.new_begin == hunk.new_end) {  // Line ends are deleted together with their lines.
-      end = file->offset(last_index + 1);
-      if (file->lines[last_index].end.empty() && begin > 0)
-        begin -= file->lines[mep_.origins[hunk.old_begin].line - 2].end.size();
-    }
-    draft_.add(*file, begin, end, text);
-    return done();
-  }
-
-  Status insert(const Hunk& hunk) {
-    size_t next = hunk.old_begin;
-    bool after_previous = next > 0 && traced(next - 1) &&
-                          (!traced(next) || (mep_.origins[next].file == mep_.origins[next - 1].file &&
-                                             mep_.origins[next].line == mep_.origins[next - 1].line + 1));
-    if (!after_previous && !traced(next))
-      return refused("the candidate adds '" + std::string(new_lines_[hunk.new_begin].text) +
-                     "' at a position that is not next to any line of the application");
-    size_t anchor = after_previous ? next - 1 : next;
-    OpenFile* file = nullptr;
-    KERNELIFT_ASSIGN(auto range, trace(anchor, file));
-    size_t index = mep_.origins[anchor].line - 1;
-    if (range.second - range.first != file->lines[index].text.size())
-      return refused("the candidate adds lines next to " + location(anchor) +
-                     ", but the kernel contains only a part of that line");
-    std::string text;
-    std::string newline(file->newline());
-    for (size_t n = hunk.new_begin; n < hunk.new_end; ++n) text += std::string(new_lines_[n].text) + newline;
-    uint64_t at = file->offset(after_previous ? index + 1 : index);
-    if (after_previous && file->lines[index].end.empty()) {  // The file's last line keeps having no line end.
-      text = newline + text.substr(0, text.size() - newline.size());
-      at = file->text.size();
-    }
-    draft_.add(*file, at, at, text);
-    return done();
-  }
-
-  std::string location(size_t line) const {
-    return mep_.origins[line].file + ":" + std::to_string(mep_.origins[line].line);
   }
 
   /// Edits definitions of knobs whose value differs, unless the slice has the definition and it is edited already.
@@ -360,7 +212,8 @@ class Planner {
     return done();
   }
 
-  /// A launch that cannot choose stays as it is, which is right; one at least must.
+  /// A launch that cannot choose stays as it is, which is right; one at least must. Without a guard all must, because
+  /// the text itself could be changed instead.
   Status choose_at_launches(const Bindings& changed) {
     const CandidateLaunch launch =
         q_.candidate.launches.empty() ? CandidateLaunch::as_recorded(mep_.kernel_name) : q_.candidate.launches[0];
@@ -371,6 +224,7 @@ class Planner {
       auto edits = edit_launch(mep_, site, launch, q_.candidate.values, changed, file->text, false, q_.guard, beside_);
       if (edits.ok())
         if (Status seen = let_see(site, *file); !seen.ok()) edits = std::move(seen).error();
+      if (!edits.ok() && q_.guard.empty()) return std::move(edits).error();
       if (!edits.ok()) {
         why = edits.error().message;
         draft_.notes.push_back("Left as it is: " + why + ".");
@@ -381,8 +235,7 @@ class Planner {
       any = true;
     }
     if (any) return done();
-    return refused("it is known to be right only where " + q_.guard.text() + ", and " + why +
-                   " (--no-guards patches it all the same)");
+    return refused(only_some() + why + " (--no-guards patches it all the same)");
   }
 
   /// A launch in front of the definition, or in another unit, needs a declaration of the kernel beside.
@@ -465,7 +318,7 @@ class Planner {
 
   void note_reach() {
     const ScannedKernel* mine = family_.kernel();
-    bool in_template = !mine;
+    bool in_template = !mine && beside_.empty();
     std::vector<std::string> notes;
     for (auto& [file, edits] : draft_.edits()) {
       bool outside = false;  // What is generated is the kernel's own launch.
@@ -473,7 +326,7 @@ class Planner {
         if (!mine || edit.author == Author::Generated || draft_.is_argument(*file, edit)) continue;
         const bool inside = draft_.same_file(mine->definition.file, file->path) &&
                             edit.begin >= mine->definition.begin && edit.end <= mine->definition.end;
-        in_template |= inside;
+        in_template |= inside && beside_.empty();
         outside |= !inside && beside_.empty() && !in_own_lambda(*file, edit);
       }
       if (edits.empty() || draft_.is_of_build(*file)) continue;
@@ -555,14 +408,13 @@ class Planner {
 
   const PatchQuestion& q_;
   const Mep& mep_;
+  const bool one_instance_;
   const KernelFamily family_{q_.mep, q_.scan};
   PatchDraft draft_;
   IntroducedNames introduced_;
   ScopedMacros macros_;
   std::string beside_;           ///< Name of the kernel beside the original; empty: there is none.
   bool beside_visible_ = false;  ///< Other units launch it.
-  std::vector<TextLine> old_lines_, new_lines_;
-  std::map<const OpenFile*, std::string> hashes_;
 };
 
 }  // namespace
@@ -584,7 +436,12 @@ Hash SourcePatch::identity() const {
 }
 
 Result<SourcePatch> plan_patch(const PatchQuestion& question) {
-  auto planned = Planner(question).run();
+  // What was judged is one instance; where launches cannot tell it from the others, these change, too.
+  const bool instance = !question.embedded && !question.launched_elsewhere &&
+                        question.mep.kernel_name.find('<') != std::string::npos &&
+                        KernelFamily(question.mep, question.scan).others() > 0;
+  auto planned = Planner(question, instance).run();
+  if (instance && !planned.ok() && planned.error().exit == Exit::Refused) planned = Planner(question, false).run();
   if (!planned.ok()) return planned;
   planned->kernel_id = question.mep.kernel_id;
   if (question.scan && !question.embedded)

@@ -115,16 +115,23 @@ std::string stub_of(const Function& function, const std::string& kernel, const s
 
 /// Launches of `beside` become launches of the kernel that it stands beside: what chooses between the two is then dead
 /// code. The stubs that stand beside; false: one of them is not as it should be. A unit that only launches declares
-/// both.
-bool choose_the_original(Module& with, const std::string& kernel, const std::string& beside,
+/// both. An instance of a template that nothing launches any more has no stub: the one beside it takes its place.
+bool choose_the_original(const Module& without, Module& with, const std::string& kernel, const std::string& beside,
                          std::set<const GlobalValue*>& stubs) {
   std::vector<std::pair<Function*, std::string>> all;
   for (Function& function : with)
     if (std::string name = stub_of(function, beside, kernel); !name.empty()) all.push_back({&function, name});
   for (auto& [added, signature] : all) {
-    Function* original = nullptr;
-    for (Function& function : with)
-      if (demangle(function.getName().str()) == signature) original = &function;
+    auto is_original = [&](const Function& function) { return demangle(function.getName().str()) == signature; };
+    const auto here = std::ranges::find_if(with, is_original);
+    if (const auto before = std::ranges::find_if(without, is_original); here == with.end() && before != without.end()) {
+      if (before->getFunctionType() != added->getFunctionType() || !is_stub(added) || !is_stub(&*before)) return false;
+      added->setName(before->getName());
+      added->setLinkage(before->getLinkage()), added->setDSOLocal(before->isDSOLocal());
+      if (auto* group = before->getComdat()) added->setComdat(with.getOrInsertComdat(group->getName()));
+      continue;
+    }
+    Function* original = here == with.end() ? nullptr : &*here;
     if (!original || original->getType() != added->getType() ||
         original->getFunctionType() != added->getFunctionType() || added->isDeclaration() != original->isDeclaration())
       return false;
@@ -186,9 +193,9 @@ std::optional<HostChange> change_by_candidate(const Module& without, const Modul
 std::optional<HostChange> change_beyond_launches(Module& without, Module& with, const std::string& kernel,
                                                  const std::string& beside) {
   std::set<const GlobalValue*> second;
-  if (!beside.empty() && !choose_the_original(with, kernel, beside, second))
+  if (!beside.empty() && !choose_the_original(without, with, kernel, beside, second))
     return HostChange{beside, "it is not the kernel's own stub under another name"};
-  if (!second.empty()) drop_attribute_of_work_groups(without), drop_attribute_of_work_groups(with);
+  if (!beside.empty()) drop_attribute_of_work_groups(without), drop_attribute_of_work_groups(with);
   std::vector<SymbolDifference> all = differing_symbols(without, with);
   if (all.empty()) return std::nullopt;
   for (auto& difference : all)

@@ -48,18 +48,28 @@ class ApplyBest : public Application {
     offer.promising.back().candidate.scratch.push_back({});
   }
 
+  /// The kernel cannot have a constant of its own in place of BLOCK.
+  void use_block_outside() {
+    text.replace(text.find("// The kernel."), 14, "#define HALF (BLOCK / 2)");
+    write("src/k.cu", text), slice();
+  }
+  void share_block(const std::string& file) {
+    offer.kernel_share = 0.5;
+    const uint64_t at = read(file).find("64");
+    request.mep.knobs = {{"BLOCK", 64, {file, at, at + 2, 2, 2}, true, true, true, {"1234abcd", "00000005"}}};
+    auto& kernels = request.scan.emplace().kernels;
+    kernels.resize(2);
+    kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005",
+    kernels[1].key = kernels[1].name = "blur";
+  }
+
   /// Half of the run time is this kernel, the other half is `blur`, which uses BLOCK too. Adds a candidate that sets
-  /// BLOCK, and the effect of that on blur.
+  /// BLOCK, and the effect of that on blur. A constant of its own the kernel cannot have: its text uses BLOCK
+  /// elsewhere.
   void shared(double speedup, int64_t block, OtherKernel blur) {
     if (!request.scan) {
-      offer.kernel_share = 0.5;
-      uint64_t at = read("src/config.h").find("64");
-      request.mep.knobs = {
-          {"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {"1234abcd", "00000005"}}};
-      request.scan.emplace().kernels.resize(2);
-      auto& kernels = request.scan->kernels;
-      kernels[0].id = "1234abcd", kernels[0].key = request.mep.kernel_key, kernels[1].id = "00000005",
-      kernels[1].key = kernels[1].name = "blur";
+      use_block_outside();
+      share_block("src/config.h");
       offer.judge_others = [&](const std::vector<SharedKnobs>& changes) {
         InterruptGuard guard;
         if (interrupted) raise(SIGINT);
@@ -90,6 +100,7 @@ class ApplyBest : public Application {
     return report.ok() ? *report : ApplyReport{};
   }
 
+  std::string text = kKernelText;  ///< Of the kernel's file before any patch.
   RunOffer offer;
   double truth = 1;                        ///< Speedup that a confirmation finds.
   std::vector<int64_t> asked_for;          ///< Candidates whose confirmation was requested.
@@ -134,6 +145,7 @@ class ApplyBestInGit : public ApplyBest {
  protected:
   void SetUp() override {
     ApplyBest::SetUp();
+    use_block_outside();
     request.mep.functions = {{"sleepy", (root / "src/k.cu").string(), 3, 6}};
     const uint64_t at = read("src/config.h").find("64");
     request.mep.knobs = {{"BLOCK", 64, {"src/config.h", at, at + 2, 2, 2}, true, true, true, {}}};
@@ -261,6 +273,23 @@ TEST_F(ApplyBest, StopsAtTheFirstCandidateThatDoesNotMakeTheApplicationFaster) {
   EXPECT_EQ(read("src/k.cu"), kKernelText);
 }
 
+TEST_F(ApplyBest, GivesTheKernelAConstantOfItsOwnInPlaceOfOneThatAnotherKernelUses) {
+  text.replace(text.find("#include \"config.h\""), 19, "#define BLOCK 64");
+  text.replace(text.find("a[0]"), 4, "a[BLOCK]");
+  write("src/k.cu", text), slice();
+  share_block("src/k.cu");
+  offer.judge_others = [](auto&) { return ADD_FAILURE(), std::vector<std::vector<OtherKernel>>(1); };
+  confirmed(1.5, "64", "128");
+  auto& candidate = offer.promising.back().candidate;
+  candidate.source.replace(candidate.source.find("0.05"), 4, "0.01"), candidate.values["BLOCK"] = 128;
+  ApplyReport report = must_go();
+  EXPECT_TRUE(report.kept()) << report.why;
+  const std::string patched = read("src/k.cu");
+  EXPECT_TRUE(patched.starts_with("#define BLOCK 64\n#define sleepy_BLOCK 128\n// The kernel.\n")) << patched;
+  EXPECT_NE(patched.find("  a[sleepy_BLOCK] = 1.0;\n}\n#undef sleepy_BLOCK\n"), std::string::npos) << patched;
+  EXPECT_FALSE(report.predicted.others.size());
+}
+
 TEST_F(ApplyBest, PassesOverACandidateThatSlowsAnotherKernelBeforeAnythingIsBuilt) {
   shared(1.5, 128, {.name = "blur", .speedup = 0.75});
   confirmed(1.2, "0.05", "0.02");
@@ -303,7 +332,7 @@ TEST_F(ApplyBest, ExitsWithNoWhenAnotherKernelWouldBeWrong) {
   EXPECT_NE(report.error().message.find("BLOCK is also used by blur; with the new values blur fails: wrong at verify"),
             std::string::npos)
       << report.error().message;
-  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_EQ(read("src/k.cu"), text);
 }
 
 TEST_F(ApplyBest, EndsWhenJudgingOtherKernelsIsInterrupted) {
@@ -312,7 +341,7 @@ TEST_F(ApplyBest, EndsWhenJudgingOtherKernelsIsInterrupted) {
   auto report = go();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().exit, Exit::Interrupted);
-  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_EQ(read("src/k.cu"), text);
 }
 
 TEST_F(ApplyBest, PassesOverACandidateOfWhichNothingIsKnownForAnotherKernelUnlessTheUserWantsIt) {
@@ -347,7 +376,7 @@ TEST_F(ApplyBest, SaysWhyNoCandidateCanBePatchedIn) {
                 "none of the 5 candidates with a gain can be patched into the application; the best: #1"),
             std::string::npos);
   EXPECT_NE(said.find("passed over 2 more: the candidate needs device memory"), std::string::npos) << said;
-  EXPECT_EQ(read("src/k.cu"), kKernelText);
+  EXPECT_EQ(read("src/k.cu"), text);
 }
 
 TEST_F(ApplyBest, DistinguishesCandidatesThatCannotBePatchedFromThoseNotConfirmed) {

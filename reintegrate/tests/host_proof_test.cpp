@@ -151,6 +151,21 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   expect_refused(*patch, "(a, n);", "(a, n - 1);");
   expect_refused(*patch, "? scale_tuned<BLOCK, float>", "? scale_tuned<2 * BLOCK, float>");
+
+  // Another instance exists: it keeps its text, and no launch need ask anything.
+  request.scan->kernels.push_back(request.scan->kernels[0]);
+  request.scan->kernels[1].id = "5678abcd", request.scan->kernels[1].key = "void scale<64, int>(int*, int)";
+  patch = plan_patch({mep, request.original, request.candidate, &*request.scan, root});
+  ASSERT_TRUE(patch.ok()) << patch.error().message;
+  EXPECT_HAS(patch->changes[0].after, "// Launched for scale<64, float>.\ntemplate <int B, class T>\nstatic ");
+  EXPECT_HAS(patch->changes[0].after, "  scale_tuned<BLOCK, float><<<grid, BLOCK>>>(a, n);");
+  EXPECT_FALSE(patch->reaches_others);
+  ASSERT_EQ(patch->notes.size(), 1u);
+  EXPECT_EQ(patch->notes[0], "The kernel stays beside 'scale_tuned', and runs as its template's other instances.");
+  proof = prove_host_half({mep, &*request.scan, *patch, request.host});
+  EXPECT_TRUE(proof.ok()) << proof.error().message;
+  expect_refused(*patch, "(a, n);", "(a, n - 1);");
+  expect_refused(*patch, "  scale_tuned<BLOCK, float>", "  scale_tuned<2 * BLOCK, float>");
 }
 
 TEST_F(HostProofTest, ProvesALaunchThatChoosesInAnotherFileThanTheKernels) {

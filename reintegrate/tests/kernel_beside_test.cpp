@@ -19,6 +19,7 @@ struct Question {
   OpenFile file;
   std::string text = kFile, candidate = kFile, begins_with = "__global__";
   bool visible = false;
+  uint32_t first_line = 2;
 
   Question() {
     mep.kernel_name = "app::k";
@@ -36,7 +37,7 @@ struct Question {
     for (uint32_t line = 1; line <= file.lines.size(); ++line) mep.origins.push_back({"a.cu", line});
     const size_t begin = text.find(begins_with), end = text.find("}\n", begin) + 1;
     for (auto& kernel : scan.kernels)
-      if (kernel.definition.begin != 1) kernel.definition = {"a.cu", begin, end, 2, 4};
+      if (kernel.definition.begin != 1) kernel.definition = {"a.cu", begin, end, first_line, first_line + 2};
     old_ = split_lines(text), new_ = split_lines(candidate);
     return kernel_beside(mep, scan, scan.kernels[0], file, old_, new_, diff_lines(old_, new_), "Why.", visible);
   }
@@ -72,18 +73,21 @@ TEST(KernelBeside, IsRefusedWhereTheApplicationSetsWhatTheOriginalMayBeLaunchedW
   EXPECT_EQ(q.refusal(), "");
 }
 
-TEST(KernelBeside, LeavesWhatIsAddedAroundIt) {
+TEST(KernelBeside, LeavesWhatIsAddedAroundItAndTakesWhatIsAddedRightInFront) {
   Question q;
-  q.replace("__global__", "__device__ int helper();\n__global__");
+  q.text.replace(q.text.find("__global__"), 0, "// About k.\n"), q.candidate = q.text;
+  q.replace("int before", "#include <x>\nint before");
+  q.replace("// About k.", "__device__ int helper();\n// About k.");
   q.replace("  if (threadIdx.x < n) a[threadIdx.x] = 1;", "  float one = 1;\n  a[threadIdx.x] = one;");
   q.replace("int after", "#undef X\nint after");
+  q.first_line = 3;
   auto made = q.beside();
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made->added.size(), 2u);
-  EXPECT_NE(made->text.find("void k_tuned(float* a, int n) {\n  float one = 1;\n  a[threadIdx.x] = one;\n}"),
-            std::string::npos)
-      << made->text;
-  EXPECT_EQ(made->text.find("helper"), std::string::npos);
+  EXPECT_EQ(made->text,
+            "\n\n__device__ int helper();\n// Why.\n"
+            "static __global__ void k_tuned(float* a, int n) {\n  float one = 1;\n  a[threadIdx.x] = one;\n}");
+  EXPECT_EQ(made->copied.find("helper"), std::string::npos);
 }
 
 TEST(KernelBeside, TakesANameThatTheFileDoesNotUse) {

@@ -1,5 +1,5 @@
 // What a patched kernel says of the application's constants.
-#include "reintegrate/patch/needed_constants.h"
+#include "reintegrate/patch/constants/needed_constants.h"
 
 #include "reintegrate/tests/application.h"
 

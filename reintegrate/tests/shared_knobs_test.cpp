@@ -1,5 +1,5 @@
 // Which kernels share a knob, and what a gain is worth together with the effect on them.
-#include "reintegrate/patch/shared_knobs.h"
+#include "reintegrate/patch/constants/shared_knobs.h"
 
 #include <gtest/gtest.h>
 

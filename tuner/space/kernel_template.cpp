@@ -5,8 +5,8 @@
 
 #include "core/base/words.h"
 #include "core/model/candidate/tune_declarations.h"
+#include "core/model/knob/knob_text.h"
 #include "core/model/launch_values.h"
-#include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space.h"
 
 namespace kernelift::tuner {
@@ -50,7 +50,7 @@ class Fitting {
     for (auto& parameter : declared_.parameters) {
       const Knob* knob = knob_named(mep_, parameter.name);
       auto value = defined_value(candidate_.source, parameter.name);
-      if (!value && knob && !mentions(candidate_.source, parameter.name))
+      if (!value && knob && !mentions_word(candidate_.source, parameter.name))
         value = knob->value;  // Only the launch uses it.
       if (!value)
         return at(parameter.line, "'" + parameter.name +

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/model/knob/knob_text.h"
 #include "core/model/knob/template_arguments.h"
-#include "tuner/space/knob_text.h"
 #include "tuner/space/mep_space_builder.h"
 
 namespace kernelift::tuner {

@@ -5,8 +5,8 @@
 
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
+#include "core/model/knob/knob_text.h"
 #include "core/model/launch_values.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -80,7 +80,7 @@ bool MepSpace::Builder::is_parameter(const std::string& name) const {
 }
 
 bool MepSpace::Builder::in_launch_only(const Knob& knob) const {
-  return !knob.in_kernel && !mentions(parent_.source, unqualified_name(knob.name));
+  return !knob.in_kernel && !mentions_word(parent_.source, unqualified_name(knob.name));
 }
 
 bool MepSpace::Builder::scales_grid(const Knob& knob) const {
@@ -257,7 +257,7 @@ void MepSpace::Builder::leave_values(std::string name, const std::vector<int64_t
 void MepSpace::Builder::add_block_shape() {
   // Only if no knob determines the block and the kernel reads its size at run time.
   if (!geometry_knobs_.empty()) return;
-  if (!mentions(parent_.source, "blockDim")) {
+  if (!mentions_word(parent_.source, "blockDim")) {
     bool threads = std::any_of(mep_.instances.begin(), mep_.instances.end(),
                                [](auto& instance) { return instance.geometry.block.count() > 1; });
     if (threads && made_.blocks_left_alone_.empty())

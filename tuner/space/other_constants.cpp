@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "core/model/kernel_key.h"
+#include "core/model/knob/knob_text.h"
 #include "core/model/knob/template_arguments.h"
 #include "core/model/launch/limits.h"
 #include "core/model/launch_values.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 /// The text with another value; the same text if it does not use the constant; nullopt: it is not spelled as one
 /// number.
 std::optional<std::string> with_value(std::string text, const std::string& name, int64_t before, int64_t value) {
-  if (!mentions(text, unqualified_name(name))) return text;
+  if (!mentions_word(text, unqualified_name(name))) return text;
   auto where = find_knob(text, name, before);
   if (!where) return std::nullopt;
   return text.replace(where->begin, where->end - where->begin, std::to_string(value));
@@ -59,7 +59,7 @@ OtherConstants other_constants(const Mep& mep, const std::string& original, cons
     if (knob != mep.knobs.end() && is_template_argument(mep, *knob)) continue;
     if (auto now = candidate.values.find(name); now != candidate.values.end() && now->second != value) continue;
     const bool shapes = shapes_launches(mep, name);
-    if (value < 1 || (!shapes && !mentions(original, unqualified_name(name)))) continue;
+    if (value < 1 || (!shapes && !mentions_word(original, unqualified_name(name)))) continue;
     const std::set<int64_t> asked =
         shapes ? std::set<int64_t>{value / 2, value + value / 2, 2 * value} : std::set<int64_t>{value + 1, 2 * value};
     for (int64_t other : asked) {

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "core/base/words.h"
-#include "tuner/space/knob_text.h"
+#include "core/model/knob/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {

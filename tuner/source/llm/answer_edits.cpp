@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "core/base/words.h"
+#include "core/model/knob/knob_text.h"
 #include "tuner/source/llm/prompt.h"
 #include "tuner/space/kernel_template.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "core/base/words.h"
-#include "tuner/space/knob_text.h"
+#include "core/model/knob/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {

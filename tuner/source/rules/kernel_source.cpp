@@ -11,8 +11,8 @@
 #include <map>
 
 #include "core/model/kernel_key.h"
+#include "core/model/knob/knob_text.h"
 #include "tuner/source/rules/template_instance.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -309,7 +309,7 @@ void KernelSource::leave_out(const std::set<std::string>& names) {
 
 std::string KernelSource::fresh_name(const std::string& stem) const {
   std::string name = stem;
-  for (int number = 2; mentions(text_, name); ++number) name = stem + std::to_string(number);
+  for (int number = 2; mentions_word(text_, name); ++number) name = stem + std::to_string(number);
   return name;
 }
 

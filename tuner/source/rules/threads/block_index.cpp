@@ -10,8 +10,8 @@
 #include <regex>
 
 #include "core/base/words.h"
+#include "core/model/knob/knob_text.h"
 #include "tuner/source/rules/threads/axis_dependence.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -213,7 +213,7 @@ bool is_uniform_in_block(const clang::Stmt* value, const std::set<const clang::V
 
 bool may_interleave(const KernelSource& source, const clang::Stmt* body, const std::set<std::string>& built_in) {
   for (auto* word : {"volatile", "__threadfence", "__threadfence_system", "cooperative_groups", "asm"})
-    if (mentions(source.text(), word)) return false;
+    if (mentions_word(source.text(), word)) return false;
   bool plain = true;
   walk(body, [&](const clang::Stmt* statement) {
     if (llvm::isa<clang::PseudoObjectExpr>(statement)) plain &= is_spelled_builtin(source, statement);

@@ -15,10 +15,10 @@
 
 #include <algorithm>
 
+#include "core/model/knob/knob_text.h"
 #include "core/model/launch/limits.h"
 #include "tuner/source/rules/threads/block_index.h"
 #include "tuner/source/rules/threads/jammed_copies.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -109,7 +109,7 @@ bool Merger::declare_shared(const std::string& indent, std::string& out, std::ve
       continue;
     }
     std::string text = source_.text().substr(range->begin, *end - range->begin);
-    if (late && std::any_of(declared.begin(), declared.end(), [&](auto& name) { return mentions(text, name); }))
+    if (late && std::any_of(declared.begin(), declared.end(), [&](auto& name) { return mentions_word(text, name); }))
       return false;
     if (late) moved.push_back({range->begin - begin_, *end - begin_, ""});
     auto dependent = copies_.dependence().dependents().find(variable);

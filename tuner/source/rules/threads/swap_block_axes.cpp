@@ -6,8 +6,8 @@
 // the order changes, and the launch stays the same.
 #include <clang/AST/Expr.h>
 
+#include "core/model/knob/knob_text.h"
 #include "tuner/source/rules/threads/block_index.h"
-#include "tuner/space/knob_text.h"
 
 namespace kernelift::tuner {
 namespace {
@@ -26,7 +26,7 @@ bool computes_thread_rank(const std::string& text) {
 /// warp exchange data through it without a barrier.
 bool depends_on_warps(const std::string& text) {
   for (auto* word : {"asm", "volatile", "warpSize", "cooperative_groups", "__shared__"})
-    if (mentions(text, word)) return true;
+    if (mentions_word(text, word)) return true;
   std::string code = blank_comments(text);
   for (auto* family : {"__shfl", "__ballot", "__any", "__all", "__activemask", "__match", "__reduce", "__syncwarp"})
     if (code.find(family) != code.npos) return true;

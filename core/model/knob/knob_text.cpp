@@ -1,6 +1,6 @@
 // See knob_text.h. A light lexer suffices: definitions of knobs are short, and the value is compared with the scan's,
 // so a misreading gives "not found" and never a wrong edit.
-#include "tuner/space/knob_text.h"
+#include "core/model/knob/knob_text.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include "core/base/words.h"
 #include "core/model/kernel_key.h"
 
-namespace kernelift::tuner {
+namespace kernelift {
 namespace {
 
 size_t skip_blanks(std::string_view text, size_t at) {
@@ -116,7 +116,7 @@ std::string blank_comments(std::string_view source) {
   return text;
 }
 
-bool mentions(std::string_view source, std::string_view word) {
+bool mentions_word(std::string_view source, std::string_view word) {
   return !whole_words(blank_comments(source), word).empty();
 }
 
@@ -172,4 +172,4 @@ Bindings new_constants(std::string_view before, std::string_view after) {
   return found;
 }
 
-}  // namespace kernelift::tuner
+}  // namespace kernelift

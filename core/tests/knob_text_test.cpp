@@ -1,11 +1,11 @@
 // Tests of finding the text of a knob's value.
-#include "tuner/space/knob_text.h"
+#include "core/model/knob/knob_text.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/words.h"
 
-namespace kernelift::tuner {
+namespace kernelift {
 namespace {
 
 std::string found(std::string source, const char* name, int64_t value) {
@@ -57,8 +57,8 @@ TEST(KnobText, FindsNoWrongValueInTruncatedText) {
     }
 }
 TEST(KnobText, MentionsIgnoresComments) {
-  EXPECT_FALSE(mentions("// blockDim.x\nint blockDimx;", "blockDim"));
-  EXPECT_TRUE(mentions("int i = blockDim.x;", "blockDim"));
+  EXPECT_FALSE(mentions_word("// blockDim.x\nint blockDimx;", "blockDim"));
+  EXPECT_TRUE(mentions_word("int i = blockDim.x;", "blockDim"));
 }
 
 TEST(NewConstants, AreThoseThatTheNewTextDefinesAndUses) {
@@ -79,4 +79,4 @@ TEST(NumberLike, KeepsTheSuffixOfWhatItReplaces) {
 }
 
 }  // namespace
-}  // namespace kernelift::tuner
+}  // namespace kernelift

@@ -1,15 +1,12 @@
-// Knobs that other kernels of the application use too. A block size is often one macro for several kernels and their
-// launches, but a candidate is judged by the MEP of its own kernel alone: 1.17x there can be 0.77x for the application,
-// which otherwise shows only after minutes of building and timing.
+// Knobs that other kernels of the application use too, for candidates that cannot have constants of their own
+// (own_constants.h). A candidate is judged by the MEP of its own kernel alone: 1.17x there can be 0.77x for the
+// application, which otherwise shows only after minutes of building and timing.
 //   Find    the scan lists every kernel, in any unit, whose text or launch uses a knob; tune and apply name them.
 //   Judge   all of them are extracted, and their originals are judged with the new values: seconds each.
 //   Rank    candidates are compared by the gain that their kernel alone would need for the same effect on the
 //           application. Those that lose, make another kernel wrong, or change one of which nothing is known, are
 //           passed over before anything is built.
-// The effect of a changed line in a shared header is left to the application's own check and timing. The kernel is not
-// given a constant of its own: host code that sizes buffers or counts blocks by the shared constant belongs to one of
-// its users, and the text does not tell which. The message says what that would gain; the application's author can do
-// it.
+// The effect of a changed line in a shared header is left to the application's own check and timing.
 #pragma once
 #include <functional>
 #include <string>

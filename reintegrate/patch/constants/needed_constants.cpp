@@ -1,35 +1,14 @@
 // See needed_constants.h.
-#include "reintegrate/patch/needed_constants.h"
+#include "reintegrate/patch/constants/needed_constants.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "core/compiler/written/source_tokens.h"
+#include "reintegrate/patch/constants/kernel_text.h"
 #include "reintegrate/patch/kernel_beside.h"
 
 namespace kernelift::reintegrate {
 namespace {
-
-/// Index of the token behind the bracket that closes the one at `open`.
-size_t behind_bracket(const std::vector<SourceToken>& tokens, size_t open) {
-  int depth = 0;
-  for (size_t at = open; at < tokens.size(); ++at) {
-    if (tokens[at].is("(")) ++depth;
-    if (tokens[at].is(")") && --depth == 0) return at + 1;
-  }
-  return tokens.size();
-}
-
-/// The offset behind the brace that opens the kernel's body.
-std::optional<size_t> begin_of_body(const std::string& text, const std::string& name) {
-  const auto tokens = source_tokens(text);
-  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
-    if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
-    const size_t behind = behind_bracket(tokens, at + 1);
-    if (behind < tokens.size() && tokens[behind].is("{")) return tokens[behind].end;
-  }
-  return std::nullopt;
-}
 
 /// Whether the kernel's text can name the constant.
 Result<bool> is_visible(const std::string& constant, const PatchQuestion& question, const KernelFamily& family,
@@ -57,7 +36,8 @@ Result<std::string> with_needed_constants(std::string text, const PatchQuestion&
                                           PatchDraft& draft) {
   if (question.constants.empty()) return text;
   const std::string name = own_name(question.mep.kernel_name);
-  const auto body = begin_of_body(text, name);
+  const auto kernel = kernel_text(text, name);
+  const auto body = kernel ? std::optional(kernel->body) : std::nullopt;
   // Its kernel serves others, too.
   const bool of_lambda =
       std::ranges::any_of(question.mep.functions, [&](auto& one) { return family.is_own_lambda(one); });

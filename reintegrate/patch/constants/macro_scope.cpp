@@ -1,7 +1,7 @@
 // A place for #undef is the end of a line behind the last use at which every bracket and conditional that was opened
 // since the definition is closed: the directive is then neither among a macro's arguments nor in a conditional that
 // another build skips.
-#include "reintegrate/patch/macro_scope.h"
+#include "reintegrate/patch/constants/macro_scope.h"
 
 #include <algorithm>
 #include <map>

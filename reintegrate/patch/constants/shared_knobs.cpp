@@ -1,5 +1,5 @@
 // Amdahl's law over several kernels, and the sentences about kernels that share a knob.
-#include "reintegrate/patch/shared_knobs.h"
+#include "reintegrate/patch/constants/shared_knobs.h"
 
 #include <algorithm>
 

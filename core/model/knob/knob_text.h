@@ -9,7 +9,7 @@
 
 #include "core/model/scan/scan_index.h"
 
-namespace kernelift::tuner {
+namespace kernelift {
 
 struct TextRange {
   size_t begin = 0, end = 0;
@@ -30,6 +30,6 @@ Bindings new_constants(std::string_view before, std::string_view after);
 std::string blank_comments(std::string_view source);
 
 /// Whether `word` occurs as a whole identifier outside comments and literals.
-bool mentions(std::string_view source, std::string_view word);
+bool mentions_word(std::string_view source, std::string_view word);
 
-}  // namespace kernelift::tuner
+}  // namespace kernelift

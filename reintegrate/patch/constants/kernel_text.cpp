@@ -1,0 +1,47 @@
+// See kernel_text.h.
+#include "reintegrate/patch/constants/kernel_text.h"
+
+#include <string_view>
+#include <vector>
+
+#include "core/compiler/written/source_tokens.h"
+
+namespace kernelift::reintegrate {
+namespace {
+
+/// Index of the token behind the bracket that closes the one at `open`; the number of tokens if none does.
+size_t behind_bracket(const std::vector<SourceToken>& tokens, size_t open, std::string_view opens,
+                      std::string_view closes) {
+  int depth = 0;
+  for (size_t at = open; at < tokens.size(); ++at) {
+    if (tokens[at].is(opens)) ++depth;
+    if (tokens[at].is(closes) && --depth == 0) return at + 1;
+  }
+  return tokens.size();
+}
+
+/// Index of the first token of the declaration that the token at `at` is in.
+size_t begin_of_declaration(const std::vector<SourceToken>& tokens, size_t at) {
+  size_t begin = 0;
+  for (size_t before = 0; before < at; ++before)
+    if (tokens[before].is(";") || tokens[before].is("{") || tokens[before].is("}")) begin = before + 1;
+  for (auto& directive : directives(tokens))
+    if (directive.end <= at && directive.end > begin) begin = directive.end;
+  return begin;
+}
+
+}  // namespace
+
+std::optional<KernelText> kernel_text(const std::string& text, const std::string& name) {
+  const auto tokens = source_tokens(text);
+  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
+    if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
+    const size_t body = behind_bracket(tokens, at + 1, "(", ")");
+    if (body >= tokens.size() || !tokens[body].is("{")) continue;
+    const size_t behind = behind_bracket(tokens, body, "{", "}");
+    return KernelText{tokens[begin_of_declaration(tokens, at)].offset, tokens[body].end, tokens[behind - 1].end};
+  }
+  return std::nullopt;
+}
+
+}  // namespace kernelift::reintegrate

@@ -1,0 +1,19 @@
+// Where a kernel's definition is in a text, found by tokens: candidates' texts were rewritten after the scan.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace kernelift::reintegrate {
+
+/// Bytes of the text.
+struct KernelText {
+  size_t begin = 0;  ///< The first of its definition's tokens, `template <…>` included.
+  size_t body = 0;   ///< Behind the brace that opens its body.
+  size_t end = 0;    ///< Behind the brace that closes it.
+};
+
+/// nullopt: the text does not define a kernel of this name, without scopes and template arguments.
+std::optional<KernelText> kernel_text(const std::string& text, const std::string& name);
+
+}  // namespace kernelift::reintegrate
