@@ -16,6 +16,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 namespace kernelift {
 namespace {
@@ -99,6 +100,125 @@ void zero_members(CallBase& call) {
     auto* to = store->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
     if (to == base && offset.getSExtValue() >= 0 && offset.getSExtValue() < kEnd)
       store->setOperand(0, ConstantInt::get(store->getValueOperand()->getType(), 0));
+  }
+}
+
+/// Two parts of a function that begin at two blocks and end where they meet.
+class EqualArms {
+ public:
+  /// True if whatever the program does from `one` on, it does from `other` on.
+  bool hold(BasicBlock* from, BasicBlock* one, BasicBlock* other) {
+    if (one == other || one->getSinglePredecessor() != from || other->getSinglePredecessor() != from) return false;
+    std::vector<std::pair<BasicBlock*, BasicBlock*>> open{{one, other}};
+    blocks_[one] = other, in_other_.insert(other);
+    while (!open.empty()) {
+      auto [left, right] = open.back();
+      open.pop_back();
+      if (!same_block(*left, *right)) return false;
+      auto *ends = left->getTerminator(), *others = right->getTerminator();
+      for (unsigned at = 0; at < ends->getNumSuccessors(); ++at) {
+        BasicBlock *next = ends->getSuccessor(at), *its = others->getSuccessor(at);
+        if (next == its) {
+          meets_.push_back({left, right, next});
+          continue;
+        }
+        auto known = blocks_.find(next);
+        if (known != blocks_.end() ? known->second != its : in_other_.contains(its)) return false;
+        if (known != blocks_.end()) continue;
+        blocks_[next] = its, in_other_.insert(its);
+        open.push_back({next, its});
+      }
+    }
+    return are_closed(from) && phis_agree() && locals_agree();
+  }
+
+ private:
+  struct Meet {
+    BasicBlock *left, *right, *at;
+  };
+
+  bool same(Value* left, Value* right) {
+    if (auto known = values_.find(left); known != values_.end()) return known->second == right;
+    if (left == right) return true;
+    auto *one = dyn_cast<AllocaInst>(left), *other = dyn_cast<AllocaInst>(right);
+    if (!one || !other || one->getAllocatedType() != other->getAllocatedType() || !one->isStaticAlloca() ||
+        !other->isStaticAlloca() || one->getAlign() != other->getAlign())
+      return false;
+    for (auto& [known, its] : values_)
+      if (its == right) return false;
+    values_[left] = right, locals_.push_back({one, other});
+    return true;
+  }
+
+  bool same_block(BasicBlock& left, BasicBlock& right) {
+    if (left.size() != right.size()) return false;
+    for (auto one = left.begin(), other = right.begin(); one != left.end(); ++one, ++other) {
+      if (isa<PHINode>(*one) || !one->isSameOperationAs(&*other)) return false;
+      for (unsigned at = 0; at < one->getNumOperands(); ++at)
+        if (!isa<BasicBlock>(one->getOperand(at)) && !same(one->getOperand(at), other->getOperand(at))) return false;
+      values_[&*one] = &*other;
+    }
+    return true;
+  }
+
+  /// Nothing but the branch leads into either part, and neither is the other.
+  bool are_closed(BasicBlock* from) {
+    SmallPtrSet<BasicBlock*, 8> ones;
+    for (auto& [one, other] : blocks_) ones.insert(one);
+    for (auto& [one, other] : blocks_) {
+      if (in_other_.contains(one)) return false;
+      for (auto* before : predecessors(one))
+        if (before != from && !ones.contains(before)) return false;
+      for (auto* before : predecessors(other))
+        if (before != from && !in_other_.contains(before)) return false;
+    }
+    return true;
+  }
+
+  bool phis_agree() {
+    return all_of(meets_, [&](const Meet& meet) {
+      return all_of(meet.at->phis(), [&](PHINode& phi) {
+        return same(phi.getIncomingValueForBlock(meet.left), phi.getIncomingValueForBlock(meet.right));
+      });
+    });
+  }
+
+  /// Local memory that stands for other local memory is used in its part alone.
+  bool locals_agree() {
+    SmallPtrSet<BasicBlock*, 8> ones;
+    for (auto& [one, other] : blocks_) ones.insert(one);
+    auto only_in = [](AllocaInst* local, auto& blocks) {
+      return all_of(local->users(), [&](User* user) {
+        auto* instruction = dyn_cast<Instruction>(user);
+        return instruction && blocks.contains(instruction->getParent());
+      });
+    };
+    return all_of(locals_, [&](auto& pair) { return only_in(pair.first, ones) && only_in(pair.second, in_other_); });
+  }
+
+  DenseMap<BasicBlock*, BasicBlock*> blocks_;
+  SmallPtrSet<BasicBlock*, 8> in_other_;
+  DenseMap<Value*, Value*> values_;
+  std::vector<std::pair<AllocaInst*, AllocaInst*>> locals_;
+  std::vector<Meet> meets_;
+};
+
+/// A branch between two parts that do the same takes the second: a launch that was written twice, in two sizes.
+void join_equal_arms(Function& function) {
+  for (bool again = true; again;) {
+    again = false;
+    for (BasicBlock& block : function) {
+      auto* branch = dyn_cast<BranchInst>(block.getTerminator());
+      if (!branch || !branch->isConditional()) continue;
+      BasicBlock *one = branch->getSuccessor(0), *other = branch->getSuccessor(1);
+      if (!EqualArms().hold(&block, one, other)) continue;
+      one->removePredecessor(&block);
+      BranchInst::Create(other, branch->getIterator());
+      branch->eraseFromParent();
+      removeUnreachableBlocks(function);
+      again = true;
+      break;
+    }
   }
 }
 
@@ -197,6 +317,8 @@ void cut_launches(Module& module) {
         if (launches(*call)) zero_integers(*call);
         if (launches_by_structure(*call)) zero_members(*call);
       }
+  run(module, "function(sroa,adce)");
+  for (Function* function : functions) join_equal_arms(*function);
   // A condition of two parts leaves a branch behind, and its removal what the branch asked.
   run(module, "function(sroa,adce,simplifycfg,adce,simplifycfg,adce)");
 }

@@ -70,9 +70,19 @@ TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenTwoKernels) {
   candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
   patch = plan_guarded();
   ASSERT_TRUE(patch.ok()) << patch.error().message;
-  EXPECT_HAS(patch->changes[0].after, "(n % 64 == 0 ? scale_tuned : scale)<<<(n % 64 == 0) ? dim3((");
+  EXPECT_HAS(patch->changes[0].after,
+             "  if (n % 64 == 0)\n"
+             "    scale_tuned<<<dim3((size_t(grid.x) * BLOCK + 127) / 128, grid.y, grid.z), 128>>>(a, n);\n"
+             "  else\n"
+             "    scale<<<grid, BLOCK>>>(a, n);\n");
   proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
+  expect_refused(*patch, "128>>>(a, n);", "128>>>(a, n - 1);");
+  expect_refused(*patch, "BLOCK>>>(a, n);", "BLOCK>>>(a + 1, n);");
+  expect_refused(*patch, "if (n % 64 == 0)", "if (n++ % 64 == 0)");
+  expect_refused(*patch, "if (n % 64 == 0)", "if (std::system(\"true\") == 0)");
+  expect_refused(*patch, "BLOCK>>>(a, n);", "BLOCK>>>(a, n), ++options.verbose;");
+  expect_refused(*patch, "128>>>(a, n);", "128, 0, cudaStreamPerThread>>>(a, n);");
   // A host function that the candidate's text smuggles in beside the kernel is seen as in any other patch.
   candidate("  a[i] = scaled(a[i]);\n}\n", "  a[i] = scaled(a[i]);\n}\nstatic int late = std::system(\"true\");\n");
   patch = plan_guarded();

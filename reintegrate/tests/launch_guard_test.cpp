@@ -22,8 +22,54 @@ struct GuardedLaunch : Launch {
     mep.parameters[0].name = "count", mep.parameters[1].name = "m";
     for (auto& parameter : mep.parameters) parameter.scalar = "long";
     launch.grid[0] = *expression_of("ceil_div(gx * 64, 256)"), launch.block[0] = *expression_of("256");
+    source[source.find('{')] = '(';  // It is an argument of something.
   }
 };
+
+/// What becomes of `before`, in which `k<<<g, 64>>>(n)` is launched in larger blocks where n % 4 == 0.
+std::string launched_in(const std::string& before) {
+  GuardedLaunch l("(n + 63) / 64", "64", "count % 4 == 0");
+  l.source = before;
+  const std::string grid = "(n + 63) / 64";
+  const size_t at = before.find("k<<<"), end = before.find(">>>(n)", at) + 6, begin = at + 4;
+  auto line = [](size_t from, size_t to) { return SourceRange{"f.cu", from, to, 1, 1}; };
+  l.site.range = line(at, end), l.site.kernel_range = line(at, at + 1);
+  l.site.grid_range = line(begin, begin + grid.size());
+  l.site.block_range = line(begin + grid.size() + 2, begin + grid.size() + 4);
+  l.site.argument_types = {{0, "long"}};
+  auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, l.guard, "k_tuned");
+  if (!edits.ok()) return edits.error().message;
+  std::string text = l.source;
+  for (auto edit = edits->edits.rbegin(); edit != edits->edits.rend(); ++edit)
+    text.replace(edit->begin, edit->end - edit->begin, edit->text);
+  return text;
+}
+
+TEST(LaunchGuard, OfAStatementWritesBothLaunches) {
+  EXPECT_EQ(launched_in("void f() {\n  k<<<(n + 63) / 64, 64>>>(n);  // Go.\n}\n"),
+            "void f() {\n"
+            "  if (n % 4 == 0) k_tuned<<<(n + 255) / 256, 256>>>(n);\n"
+            "  else k<<<(n + 63) / 64, 64>>>(n);  // Go.\n}\n");
+  EXPECT_EQ(launched_in("void f() {\n    if (x > (1))\n        k<<<(n + 63) / 64, 64>>>(n);\n    else g();\n}\n"),
+            "void f() {\n    if (x > (1)) {\n"
+            "        if (n % 4 == 0) k_tuned<<<(n + 255) / 256, 256>>>(n);\n"
+            "        else k<<<(n + 63) / 64, 64>>>(n);\n"
+            "    }\n    else g();\n}\n");
+  EXPECT_EQ(launched_in("void f() {\n\tfor (;;) k<<<(n + 63) / 64, 64>>>(n);\n}\n"),
+            "void f() {\n\tfor (;;) {\n"
+            "\t\tif (n % 4 == 0) k_tuned<<<(n + 255) / 256, 256>>>(n);\n"
+            "\t\telse k<<<(n + 63) / 64, 64>>>(n);\n"
+            "\t}\n}\n");
+}
+
+TEST(LaunchGuard, AsksAtEachPartOfALaunchThatCannotBeWrittenTwice) {
+  for (auto* around :
+       {"CHECK(k<<<(n + 63) / 64, 64>>>(n));\n", "x = (int)k<<<(n + 63) / 64, 64>>>(n);\n",
+        "#define GO k<<<(n + 63) / 64, 64>>>(n);\n", "; if (x) /* why */ k<<<(n + 63) / 64, 64>>>(n);\n"})
+    EXPECT_NE(launched_in(around).find("(n % 4 == 0 ? k_tuned : k)<<<(n % 4 == 0) ? (n + 255) / 256 : (n + 63) / 64"),
+              std::string::npos)
+        << launched_in(around);
+}
 
 TEST(LaunchGuard, AsksThePremiseInTheLaunchsOwnWordsAndElseLaunchesAsBefore) {
   EXPECT_EQ(GuardedLaunch("(n + 63) / 64", "64", "count > 0 && (count - 1) % 256 >= 192").result(),
@@ -89,7 +135,7 @@ TEST(LaunchGuard, ChoosesBetweenTwoKernels) {
   for (auto* other : {"k<float>", "(*pointer)", "table[i]"})
     EXPECT_NE(choose(other).find("does not spell the kernel in front of <<<"), std::string::npos) << choose(other);
   // Of a template an instance is named, as the launch spells it or as it was recorded.
-  EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"), "(n % 4 == 0 ? app::k_tuned<T, 8> : app::k<T, 8>)");
+  EXPECT_EQ(choose("app::k <T, 8>", "app::k<float, 8>"), "(n % 4 == 0 ? app::k_tuned<T, 8> : app::k <T, 8>)");
   EXPECT_EQ(choose("k", "k<float, 8>"), "(n % 4 == 0 ? k_tuned<float, 8> : k<float, 8>)");
   EXPECT_NE(choose("table<4>[i]", "k<4>").find("does not spell the kernel"), std::string::npos);
 }
@@ -105,16 +151,20 @@ TEST(LaunchGuard, AMacroThatSpellsTheKernelsNameCannotChoose) {
 }
 
 TEST(LaunchGuard, AsksForAMemberOfAStructure) {
-  auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {}) {
+  auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {},
+                  const char* premise = "view.size.x % 4 == 0") {
     Launch l("grid", "block");
     l.site.kernel_range = {"f.cu", 16, 17, 1, 1};
     l.mep.parameters = {{"view", "View", "", false, ""}};
     l.site.argument_text = {argument}, l.site.unrepeatable_arguments = std::move(unrepeatable);
-    const LaunchGuard guard({Premise::holds("view.size.x % 4 == 0"_e)});
+    const LaunchGuard guard({Premise::holds(*expression_of(premise))});
     auto edits = edit_launch(l.mep, l.site, l.launch, {}, {}, l.source, false, guard, "k_tuned");
     return edits.ok() ? edits->edits.at(0).text : edits.error().message;
   };
-  EXPECT_EQ(asked("grids[i]"), "((long long)((grids[i]).size.x) % 4 == 0 ? k_tuned : k)");
+  EXPECT_EQ(asked("grids[i]"), "((grids[i]).size.x % 4 == 0 ? k_tuned : k)");
+  EXPECT_EQ(asked("grid"), "(grid.size.x % 4 == 0 ? k_tuned : k)");
+  EXPECT_EQ(asked("grid", {}, "view.size.x >= 1 - view.size.x"),
+            "((__int128)(grid.size.x) >= 1 - (__int128)(grid.size.x) ? k_tuned : k)");
   EXPECT_NE(asked("make_view(x)", {0}).find("no plain text for view.size.x"), std::string::npos);
 }
 
@@ -150,7 +200,7 @@ TEST(LaunchGuard, NoProductOfWhatALaunchPassesOverflowsInItsGuard) {
             "(__int128)(int)(a) * (__int128)(int)(b) * (__int128)(int)(a) <= 2147483647");
   EXPECT_EQ(asked_of("x * y <= 2147483647", "long"), "(__int128)(long)(a) * (__int128)(long)(b) <= 2147483647");
   EXPECT_EQ(asked_of("(x - 1) % 256 >= 192", "long long"), "((__int128)(long long)(a) - 1) % 256 >= 192");
-  EXPECT_EQ(asked_of("v.n * v.m <= 2147483647", "int"), "(__int128)((view).n) * (__int128)((view).m) <= 2147483647");
+  EXPECT_EQ(asked_of("v.n * v.m <= 2147483647", "int"), "(__int128)(view.n) * (__int128)(view.m) <= 2147483647");
   EXPECT_EQ(asked_of("x <= 65536 && y <= 65536 && x >= 0 && y >= 0 && x * y <= 2147483647", "long"),
             "(long long)(a) <= 65536 && (long long)(b) <= 65536 && (long long)(a) >= 0 && (long long)(b) >= 0 && "
             "(long long)(a) * (long long)(b) <= 2147483647")
@@ -194,11 +244,12 @@ TEST(LaunchGuard, AsksAnUnsignedNumberForItsSign) {
   EXPECT_EQ(asked_of("x <= 9223372036854775807 && x % 4 == 0", "unsigned long"),
             "(unsigned long long)(unsigned long)(a) <= 9223372036854775807 && "
             "(long long)(unsigned long)(a) % 4 == 0");
-  EXPECT_EQ(asked_of("v.n <= 9223372036854775807", "int"), "(unsigned long long)((view).n) <= 9223372036854775807");
+  EXPECT_EQ(asked_of("v.n <= 9223372036854775807", "int"), "view.n <= 9223372036854775807");
 }
 
 TEST(LaunchGuard, AsksForTheAlignmentOfWhatTheLaunchIsGiven) {
-  auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {}) {
+  auto asked = [](const std::string& argument, std::set<size_t> unrepeatable = {},
+                  const char* premise = "view.size.x % 4 == 0") {
     Launch l("grid", "block");
     l.mep.parameters = {{"x", "float *", "float", false, ""}};
     l.site.kernel_range = {"f.cu", 16, 17, 1, 1};

@@ -36,7 +36,11 @@ TEST_F(LauncherProofTest, ACallMayGiveAnotherGeometry) {
 TEST_F(LauncherProofTest, ACallMayChooseBetweenTwoKernels) {
   auto proof = proof_with("  kernel<<<grid, block>>>(arguments...);", LaunchGuard({Premise::holds("n % 128 == 0"_e)}));
   EXPECT_TRUE(proof.ok()) << proof.error().message;
-  EXPECT_HAS(patched_, "run((n % 128 == 0 ? scale_tuned : scale), (n % 128 == 0) ? dim3((");
+  EXPECT_HAS(patched_,
+             "  if (n % 128 == 0)\n"
+             "    run(scale_tuned, dim3((size_t(grid.x) * BLOCK + 127) / 128, grid.y, grid.z), 128, a, n);\n"
+             "  else\n"
+             "    run(scale, grid, BLOCK, a, n);\n");
 }
 
 TEST_F(LauncherProofTest, ALauncherThatShowsItsGeometryWouldShowAnother) {

@@ -157,6 +157,7 @@ class Writer {
       auto value = part.evaluate({});
       return value.ok() ? std::optional(Expression::constant(*value)) : std::nullopt;
     });
+    if (is_alike_in_all_types(folded)) return renamed(folded, [](const AskedNumber& number) { return number.plain; });
     std::vector<Range> parts;
     if (!range_of(folded, ranges, parts)) return std::nullopt;
     if (auto range = range_at_launch(folded);
@@ -179,6 +180,21 @@ class Writer {
     if (!is_comparison(node.op()) || !node.operands()[1].is_constant(INT64_MAX)) return false;
     auto* name = node.operands()[0].as_variable();
     return name && numbers_.at(*name).type.empty();
+  }
+
+  /// `v.n <= 7` and `v.n % 4 == 0`: one number, beside numbers that are not negative, has the same answer in whatever
+  /// integer type C++ compares them.
+  bool is_alike_in_all_types(const Expression& node) const {
+    if (!is_comparison(node.op())) return false;
+    auto is_number = [](const Expression& part, int64_t least) {
+      auto value = part.as_constant();
+      return value && *value >= least;
+    };
+    const Expression& left = node.operands()[0];
+    auto* name = left.as_variable();
+    if (left.op() == Op::Remainder && is_number(left.operands()[1], 1)) name = left.operands()[0].as_variable();
+    return name && is_number(node.operands()[1], 0) && numbers_.at(*name).type.empty() &&
+           !numbers_.at(*name).plain.empty();
   }
 
   /// Of the type in which C++ computes with the numbers as they stand at the launch; nullopt: there is not one.

@@ -17,7 +17,7 @@ struct AskedNumber {
   /// compare one without a sign only with the largest signed number, before anything else (over_declared()).
   std::string type;
   std::function<std::string(const std::string& type)> as;  ///< Its text, converted to that type.
-  std::string plain = {};  ///< Its text as an operand, where the launch has it in `type`; else empty.
+  std::string plain = {};  ///< Its text as an operand, where the launch has it in the kernel's type; else empty.
 };
 
 /// Refused: not even __int128 is wide enough, or a division may be one by zero.

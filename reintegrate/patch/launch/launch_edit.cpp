@@ -16,6 +16,7 @@
 #include "core/model/launch/limits.h"
 #include "core/model/launch/rounding_up.h"
 #include "core/model/launch_values.h"
+#include "reintegrate/patch/launch/guarded_launch.h"
 #include "reintegrate/patch/launch/launch_text.h"
 #include "reintegrate/patch/launch/line_breaks.h"
 #include "reintegrate/patch/launch/site_terms.h"
@@ -51,7 +52,10 @@ class LaunchEditor {
     if (grid || block || shared) KERNELIFT_TRY(check_shared());
     if (!guard_.empty() && !changed_.empty()) return refused(one_for_all_launches(guard_, changed_));
     if (!beside_.empty()) KERNELIFT_TRY(choose_kernel());
-    if (!grid && !block && !shared) return std::move(result_);
+    if (!grid && !block && !shared) {
+      if (!result_.edits.empty()) KERNELIFT_TRY(finish());
+      return std::move(result_);
+    }
     if (!site_.spells_geometry())
       return refused("the launch at " + place_of(site_.range) +
                      " is written by a macro: its geometry cannot be changed in place");
@@ -61,12 +65,25 @@ class LaunchEditor {
     if (grid) KERNELIFT_TRY(rewrite(Piece::Grid));
     if (block) KERNELIFT_TRY(rewrite(Piece::Block));
     if (shared) KERNELIFT_TRY(rewrite(Piece::Shared));
-    KERNELIFT_TRY(check_evaluations());
-    break_line_of(site_, source_, result_.edits);
+    KERNELIFT_TRY(finish());
     return std::move(result_);
   }
 
  private:
+  Status finish() {
+    KERNELIFT_TRY(check_evaluations());
+    if (!guard_.empty()) {
+      for (auto& edit : result_.edits)
+        if (edit.begin < site_.range.begin || edit.end > site_.range.end)
+          return refused(edit.what + " is written before the launch, where it is not known yet whether " +
+                         guard_.text());
+      KERNELIFT_ASSIGN(std::string condition, asked("the launch at " + place_of(site_.range)));
+      guard_launch(source_, site_, condition, instance_, result_.edits);
+    }
+    break_line_of(site_, source_, result_.edits);
+    return done();
+  }
+
   /// "gridDim.y" is 1 and n is 1024, where the launch writes those numbers.
   Bindings written_numbers() const {
     Bindings numbers;
@@ -230,18 +247,6 @@ class LaunchEditor {
       return refused(what + " is not where the scan found it: " + site_.range.file +
                      " has changed since; run `kernelift scan` again");
     KERNELIFT_ASSIGN(std::string text, replacement(piece, what));
-    if (!guard_.empty() && (where.begin < site_.range.begin || where.end > site_.range.end))
-      return refused(what + " is written before the launch, where it is not known yet whether " + guard_.text());
-    if (!guard_.empty()) {
-      KERNELIFT_ASSIGN(std::string condition, asked(what));
-      const std::string& before = as_spelled(piece);
-      const bool number =
-          piece == Piece::Shared ||
-          (is_number(before, piece == Piece::Grid ? site_.grid_form : site_.block_form) && !text.starts_with("dim3("));
-      // Both sides have one type.
-      auto dim = [&](const std::string& one) { return number || one.starts_with("dim3(") ? one : "dim3(" + one + ")"; };
-      text = "(" + condition + ") ? " + dim(text) + " : " + dim(before.empty() ? "0" : before);
-    }
     result_.edits.push_back({where.file, where.begin, where.end, text, what});
     return done();
   }
@@ -272,11 +277,8 @@ class LaunchEditor {
     const bool plain = std::ranges::all_of(path, [](char c) { return word_character(c) || c == ':'; });
     if (path.empty() || name == path.size() || !plain || (!instance.empty() && instance.back() != '>'))
       return refused(what + " does not spell the kernel in front of <<<");
+    instance_ = instance;
     std::string text = path.substr(0, name) + beside_ + instance;
-    if (!guard_.empty()) {
-      KERNELIFT_ASSIGN(std::string condition, asked(what));
-      text = "(" + condition + " ? " + text + " : " + path + instance + ")";
-    }
     result_.edits.push_back({site_.range.file, begin, begin + callee.size(), text, what, Author::Generated});
     return done();
   }
@@ -291,7 +293,9 @@ class LaunchEditor {
       for (size_t p = 0; p < mep_.parameters.size(); ++p) {
         if (mep_.parameters[p].name != variable.substr(0, dot)) continue;
         const std::string text = site_.repeatable_argument(p);
-        return dot == variable.size() || text.empty() ? text : "(" + text + ")" + variable.substr(dot);
+        const bool plain = std::ranges::all_of(text, [](char c) { return word_character(c) || c == '.'; });
+        if (dot == variable.size() || text.empty()) return text;
+        return (plain ? text : "(" + text + ")") + variable.substr(dot);
       }
       return std::string();
     };
@@ -564,6 +568,7 @@ class LaunchEditor {
   const std::string& source_;
   bool one_template_;
   LaunchGuard guard_;          ///< Without what the launch's own numbers answer.
+  std::string instance_;       ///< Of the template that is launched: "<float, 8>"; empty: it is none.
   const std::string& beside_;  ///< Name of the kernel that is launched where the guard holds; empty: the same.
   const std::map<std::string, std::string> arguments_ = plain_arguments(mep_, site_);
   std::map<std::string, std::string> names_;    ///< The site's text for gx, by, …, shared and the kernel's parameters.

@@ -111,7 +111,7 @@ AskedNumber as_kernel_sees(const Mep& mep, const LaunchSite& site, const std::st
   }
   auto as = [operand](const std::string& type) { return "(" + type + ")" + operand; };
   const bool of_launch = variable.starts_with("gridDim.") || variable.starts_with("blockDim.");
-  return {of_launch ? "unsigned int" : "", as, of_launch ? text : ""};
+  return {of_launch ? "unsigned int" : "", as, text};
 }
 
 bool same_size(const Expression& wanted, const Expression& spelled,
