@@ -1,7 +1,8 @@
-# Makes the binaries of a build run on other machines, and defines the target that packs them.
+# Makes the binaries of a build run on other machines, and defines how they are installed and the target that packs them.
 #   - Libraries that a bare node lacks are linked from static archives (SQLite, zstd, zlib, seccomp, xxHash), opened at run
 #     time (libcurl, needed only for --llm), replaced by stubs (Z3, see portable.cpp) or, if Debian has no static archive
 #     (oneTBB), shipped in lib/kernelift/runtime, which the run paths below search first.
+#   - `cmake --install` copies what scripts/stage does, and the documents.
 #   - `ninja bundle` creates kernelift-<version>-linux-x86_64.tar.xz by scripts/bundle, which fails above the size limit.
 # The recorders require an older C library; their rooms take care of that, and tests/gpu/old_enough checks it.
 set(KERNELIFT_BUNDLE_LIMIT_MIB 40)  # Small enough to download through a cluster's login node without a second thought.
@@ -50,3 +51,8 @@ function(kernelift_define_bundle)
     COMMENT "Packing ${archive}")
 endfunction()
 cmake_language(DEFER CALL kernelift_define_bundle)
+
+include(GNUInstallDirs)
+install(CODE "execute_process(COMMAND \"${CMAKE_SOURCE_DIR}/scripts/stage\" \"${CMAKE_BINARY_DIR}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

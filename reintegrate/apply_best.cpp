@@ -278,9 +278,17 @@ class CandidateTrials {
     }
     if (!std::exchange(planned_any_, true))
       say("looking for a change that can be patched in, of " + counted(variants_.size() + 1, "candidate"));
-    r.constants = needed_constants(variant);
     take(variant, r);
+    r.constants.clear();
     auto planned = plan_patch(patch_question(r, r));
+    // What it needs of constants is asked of what can be patched in: seconds each.
+    if (planned.ok()) {
+      auto constants = needed_constants(variant);
+      if (!constants.ok())
+        return pass(refused("what it needs of constants is not known: " + constants.error().message));
+      r.constants = std::move(*constants);
+      if (!r.constants.empty()) planned = plan_patch(patch_question(r, r));
+    }
     if (!planned.ok() && planned.error().exit != Exit::Refused) return std::move(planned).error();
     if (!planned.ok()) return pass(planned.error());
     if (tried_.contains(planned->diff())) {
@@ -305,13 +313,13 @@ class CandidateTrials {
     return true;
   }
 
-  Bindings needed_constants(const PatchVariant& variant) {
-    if (variant.embedded || !offer_.ask_constants) return {};  // Embedded code asks for its block at each launch.
-    auto [known, fresh] = constants_.try_emplace({variant.trial.id, variant.own_constants.has_value()});
-    if (!fresh) return known->second;
-    auto asked = offer_.ask_constants(variant.candidate(), variant.trial.figures());
-    if (!asked.ok()) say("what the candidate needs of constants is not known: " + asked.error().message);
-    return known->second = asked.ok() ? std::move(*asked) : Bindings();
+  Result<Bindings> needed_constants(const PatchVariant& variant) {
+    if (variant.embedded || !offer_.ask_constants)
+      return Bindings();  // Embedded code asks for its block at each launch.
+    const std::pair key(variant.trial.id, variant.own_constants.has_value());
+    if (auto known = constants_.find(key); known != constants_.end()) return known->second;
+    KERNELIFT_ASSIGN(Bindings asked, offer_.ask_constants(variant.candidate(), variant.trial.figures()));
+    return constants_[key] = std::move(asked);
   }
 
   /// The part of a patch that other candidates' patches have, too: where the tree does not take that, it takes none.
@@ -336,6 +344,7 @@ class CandidateTrials {
       return;
     }
     variant.trial.confirmed = std::move(*verdict);
+    for (bool own : {false, true}) constants_.erase({variant.trial.id, own});  // More is known now.
     const size_t added = add_variants(variant.trial);
     drop_needless_choices();
     if (added > 0) return;

@@ -78,23 +78,9 @@ std::string text_of(const CommittedKernel& tuned, bool titled) {
 }  // namespace
 
 std::vector<std::string> changes_of(const std::vector<Step>& steps) {
-  std::vector<Step> merged;
-  for (auto& step : steps) {
-    Step bare = step;
-    bare.premises.clear(), bare.effects.clear();
-    if (bare.origin == Step::Origin::Knob && bare.summary.empty()) {
-      auto turns_the_same = [&](const Step& other) {
-        return other.origin == Step::Origin::Knob && other.summary.empty() &&
-               std::ranges::equal(other.parameters, bare.parameters, {}, &Bindings::value_type::first,
-                                  &Bindings::value_type::first);
-      };
-      if (auto earlier = std::ranges::find_if(merged, turns_the_same); earlier != merged.end()) {
-        earlier->parameters = bare.parameters;
-        continue;
-      }
-    }
-    merged.push_back(std::move(bare));
-  }
+  std::vector<Step> merged = as_told(steps);
+  for (auto& step : merged) step.premises.clear(), step.effects.clear();
+  std::erase_if(merged, [](auto& step) { return step.text().empty(); });
   std::vector<std::string> lines;
   for (size_t begin = 0, end = 0; begin < merged.size(); begin = end) {
     while (end < merged.size() && merged[end] == merged[begin]) ++end;

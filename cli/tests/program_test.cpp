@@ -43,9 +43,10 @@ TEST(Evaluate, PrintsTheVerdictOfEachKernelWrittenByHand) {
   write("typing.cu", kernel_that("if (i < n) out[i] = inn[i];"));
   Json half = {{"source", kernel_that("if (i < n) out[i] = factor * in[i] + bias;")},
                {"launches", {{{"kernel", "scale"}, {"grid", {"gx / 2", "gy", "gz"}}}}}};
-  write("half.jsonl", half.dump() + "\n");
-  std::string said = run(
-      {"evaluate", fixture.path(), "same.cu", "off.cu", "typing.cu", "half.jsonl", "--device", "cpu"}, folder.path());
+  write("half.jsonl", half.dump() + "\n"), write("list.json", " [\n" + half.dump() + "]");
+  std::string said =
+      run({"evaluate", fixture.path(), "same.cu", "off.cu", "typing.cu", "half.jsonl", "list.json", "--device", "cpu"},
+          folder.path());
   EXPECT_THAT(said, HasSubstr("same.cu: correct, "));
   EXPECT_THAT(
       said,
@@ -53,6 +54,7 @@ TEST(Evaluate, PrintsTheVerdictOfEachKernelWrittenByHand) {
   EXPECT_THAT(said, HasSubstr("typing.cu: compile_failed"));
   EXPECT_THAT(said, HasSubstr("'inn'"));
   EXPECT_THAT(said, HasSubstr("half.jsonl:1: wrong at verify on instance a: out[50048] expected "));
+  EXPECT_THAT(said, HasSubstr("list.json, candidate 1: wrong at verify on instance a: out[50048] expected "));
   EXPECT_THAT(said, HasSubstr("exit 0"));
   write("empty.cu", " \n");
   EXPECT_THAT(run({"evaluate", fixture.path(), "empty.cu"}, folder.path()),
@@ -63,6 +65,9 @@ TEST(Evaluate, PrintsTheVerdictOfEachKernelWrittenByHand) {
                 AllOf(HasSubstr("damaged.jsonl:2: "), HasSubstr("exit 2")))
         << line;
   }
+  write("damaged.json", "[" + half.dump() + ",\n {\"source\": 7}]");
+  EXPECT_THAT(run({"evaluate", fixture.path(), "damaged.json"}, folder.path()),
+              AllOf(HasSubstr("damaged.json, candidate 2: "), HasSubstr("exit 2")));
 }
 
 /// Runs kernelift where `lose` has taken something away.

@@ -37,13 +37,37 @@ struct Candidates {
   bool by_hand = false;  ///< At least one is a kernel written by hand, whose gain is confirmed without --confirm.
 };
 
-Result<Candidate> read_line(const std::string& line, const std::string& where, const Mep& mep,
-                            const std::string& original) {
-  KERNELIFT_ASSIGN(Json json, parse_json(line, where));
+Result<Candidate> candidate_of(const Json& json, const std::string& where, const Mep& mep,
+                               const std::string& original) {
   KERNELIFT_ASSIGN(Candidate candidate, candidate_from_json(json, where));
   auto setting = tuner::setting_as_given(mep, original, std::move(candidate));
   if (!setting.ok()) return std::move(setting).error().in(where);
   return setting;
+}
+
+Result<Candidate> read_line(const std::string& line, const std::string& where, const Mep& mep,
+                            const std::string& original) {
+  KERNELIFT_ASSIGN(Json json, parse_json(line, where));
+  return candidate_of(json, where, mep, original);
+}
+
+Status add(Result<Candidate> candidate, const std::string& where, Candidates& into) {
+  if (!candidate.ok()) return usage_error(candidate.error().message);  // A user's file, hence a usage error.
+  if (candidate->steps.empty()) candidate->steps = {Step::described(where)};
+  into.all.push_back(*std::move(candidate));
+  return done();
+}
+
+/// A list of candidates: `[{…}, {…}]`.
+Status read_list(const std::string& file, const std::string& text, const Mep& mep, const std::string& original,
+                 Candidates& into) {
+  auto list = parse_json(text, file);
+  if (!list.ok()) return usage_error(list.error().message);
+  for (size_t at = 0; at < list->size(); ++at) {
+    const std::string where = file + ", candidate " + std::to_string(at + 1);
+    KERNELIFT_TRY(add(candidate_of((*list)[at], where, mep, original), where, into));
+  }
+  return done();
 }
 
 Status read_lines(const std::string& file, const std::string& text, const Mep& mep, const std::string& original,
@@ -53,10 +77,7 @@ Status read_lines(const std::string& file, const std::string& text, const Mep& m
   for (std::string line; std::getline(lines, line);) {
     std::string where = file + ":" + std::to_string(++number);
     if (line.empty()) continue;
-    auto candidate = read_line(line, where, mep, original);
-    if (!candidate.ok()) return usage_error(candidate.error().message);  // A user's file, hence a usage error.
-    if (candidate->steps.empty()) candidate->steps = {Step::described(where)};
-    into.all.push_back(*std::move(candidate));
+    KERNELIFT_TRY(add(read_line(line, where, mep, original), where, into));
   }
   return done();
 }
@@ -79,7 +100,8 @@ Result<Candidate> candidate_by_hand(const std::string& file, std::string text, c
   return candidate;
 }
 
-/// A file that begins with a brace is JSON; no kernel's source begins with one.
+/// A file that begins with a brace is JSON, a line for each candidate, or one that begins with `[{`, a list of them; no
+/// kernel's source begins so.
 Result<Candidates> read_candidates(const std::vector<std::string>& files, const Mep& mep, const fs::path& folder) {
   Candidates read;
   KERNELIFT_ASSIGN(const Candidate original, tuner::original_candidate(mep, folder));
@@ -88,9 +110,12 @@ Result<Candidates> read_candidates(const std::vector<std::string>& files, const 
     if (!text.ok()) return usage_error("cannot read " + file);
     size_t first = text->find_first_not_of(" \t\r\n");
     if (first == text->npos)
-      return usage_error(file + " is empty; it must contain a kernel's source, or one JSON object per line");
-    if ((*text)[first] == '{') {
-      KERNELIFT_TRY(read_lines(file, *text, mep, original.source, read));
+      return usage_error(
+          file + " is empty; it must contain a kernel's source, or candidates as JSON: one object per line, or a list");
+    const size_t second = (*text)[first] == '[' ? text->find_first_not_of(" \t\r\n", first + 1) : text->npos;
+    if ((*text)[first] == '{' || (second != text->npos && (*text)[second] == '{')) {
+      auto read_json = (*text)[first] == '{' ? read_lines : read_list;
+      KERNELIFT_TRY(read_json(file, *text, mep, original.source, read));
       continue;
     }
     KERNELIFT_ASSIGN(Candidate candidate, candidate_by_hand(file, *std::move(text), mep, original.source));

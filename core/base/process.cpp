@@ -192,8 +192,8 @@ Result<ProcessOutcome> run_process(const std::vector<std::string>& argv, const P
       // A daemonised grandchild may hold the pipes open, or write to them, for ever: once the child has ended, only the
       // output that is already available is read.
       if ((!fds[0].revents && !fds[1].revents) || Clock::now() > *ended + kDryOut) break;
-    } else if (waitpid(child, &status, WNOHANG) == child) {
-      ended = Clock::now();
+    } else if (pid_t found = waitpid(child, &status, WNOHANG); found == child || (found < 0 && errno == ECHILD)) {
+      ended = Clock::now();  // ECHILD: somebody else was told how.
     } else if (deadline && Clock::now() >= *deadline) {
       if (outcome.timed_out) outcome.unkillable = true, ended = Clock::now();
       outcome.timed_out = true;

@@ -331,4 +331,14 @@ bool chosen_by_memory(const Conflict& conflict) {
   });
 }
 
+bool one_element_a_thread(const std::vector<Touch>& touches) {
+  isl::map all;
+  for (auto& touch : touches) {
+    if (!touch.exact() || touch.strides() || !touch.terms().empty()) return false;
+    isl::map one = touch.by_thread();
+    all = all.is_null() ? one : all.unite(one);
+  }
+  return touches.empty() || (!all.is_null() && all.is_single_valued().is_true());
+}
+
 }  // namespace kernelift::legality

@@ -36,6 +36,9 @@ bool leave_the_same(const Side& original, const Side& candidate, const Conflict&
 /// "one thread reads in line 4 what another writes in line 7, in out"
 std::string meeting(const Conflict& conflict, const std::string& name);
 
+/// Each thread touches one element of the object at most, and which one is known.
+bool one_element_a_thread(const std::vector<Touch>& touches);
+
 /// Whether values in memory, and not only conditions, say which element is touched.
 bool chosen_by_memory(const Conflict& conflict);
 

@@ -101,4 +101,21 @@ std::optional<Findings> misaligned(Setting& setting, const Side& side) {
                 });
 }
 
+Findings undeclared_alignment(const Setting& setting) {
+  auto &original = setting.original.model, &candidate = setting.candidate.model;
+  for (auto& access : candidate.accesses) {
+    auto& object = candidate.objects[access.object];
+    if (object.alignment == 0 || access.alignment <= object.alignment) continue;
+    const bool as_before = std::ranges::any_of(original.accesses, [&](const Access& other) {
+      return original.objects[other.object] == object && other.alignment >= access.alignment;
+    });
+    if (!as_before)
+      return {{},
+              "whether " + setting.shown(object) + at_line(access.line) + " is aligned to " +
+                  std::to_string(access.alignment) + " bytes is not known, it is declared without",
+              access.line};
+  }
+  return {};
+}
+
 }  // namespace kernelift::legality

@@ -12,4 +12,8 @@ std::optional<Findings> beyond_extents(Setting& setting, const Side& side);
 /// Where an offset is no multiple of the alignment that an access of the side needs. nullopt: isl gave up.
 std::optional<Findings> misaligned(Setting& setting, const Side& side);
 
+/// Where the candidate takes for granted an alignment of a variable of the device code that is not declared and that
+/// the original does not need: where such a variable lies is for the compiler to say.
+Findings undeclared_alignment(const Setting& setting);
+
 }  // namespace kernelift::legality

@@ -37,16 +37,6 @@ Polynomial::Factors without(const Polynomial::Factors& larger, const Polynomial:
   return rest;
 }
 
-/// Terms that stand in the arguments of terms.
-void add_inner_terms(const KernelModel& model, std::set<std::string>& used) {
-  for (size_t before = 0; before != used.size();) {
-    before = used.size();
-    for (auto& name : std::set(used))
-      if (auto* term = model.term(name))
-        for (auto& argument : term->arguments) used.merge(argument.variables());
-  }
-}
-
 using Op = Expression::Op;
 using Access = KernelModel::Access;
 using Step = std::map<Polynomial::Factors, int64_t>;  ///< Products of parameters.
@@ -200,7 +190,7 @@ Shape common_shape(const std::vector<const KernelModel::Access*>& accesses) {
   for (size_t i = 1; i < shape.strides.size(); ++i)
     if (!includes(shape.strides[i - 1].first, shape.strides[i].first) ||
         shape.strides[i - 1].second % shape.strides[i].second != 0)
-      return {{}, 1, "its rows have several lengths"};
+      shape.crossing = true, shape.trouble = "its rows have several lengths";
   return shape;
 }
 
@@ -209,7 +199,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
   InstanceText text(side.launch, setting.parameters, scope);
   std::set<std::string> used = access.domain.variables();
   used.merge(access.offset.variables());
-  add_inner_terms(side.model, used);
+  side.model.add_inner_terms(used);
   setting.fix_uniform_terms(text, side.model, used, scope);
   text.constrain(access.domain);
   std::vector<Polynomial> subscripts(shape.strides.size());
@@ -246,7 +236,7 @@ Touch::Touch(Setting& setting, const Side& side, const KernelModel::Access& acce
       text.add("0 <= " + within + " < " + std::to_string(access.bytes / shape.unit));
       value += " + " + within;
     }
-    if (i > 0) {
+    if (i > 0 && !shape.crossing) {
       Polynomial length;
       length.add(without(shape.strides[i - 1].first, shape.strides[i].first),
                  shape.strides[i - 1].second / shape.strides[i].second);
@@ -322,6 +312,11 @@ isl::map Touch::placed() const {
   for (auto& counter : counters_) head += ", " + counter;
   isl::map places(setting_->context, parameters_ + "{ I[" + dimensions_ + "] -> X[" + head + "] }");
   return places.reverse().apply_range(instances());
+}
+
+isl::map Touch::by_thread() const {
+  isl::map threads(setting_->context, parameters_ + "{ I[" + dimensions_ + "] -> X[" + threads_ + "] }");
+  return threads.reverse().apply_range(instances());
 }
 
 std::vector<std::string> Touch::time(const std::string& prefix) const {

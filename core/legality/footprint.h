@@ -17,6 +17,9 @@ struct Shape {
   std::vector<std::pair<Polynomial::Factors, int64_t>> strides;
   int64_t unit = 1;     ///< Bytes of an element.
   std::string trouble;  ///< Why there is none; empty if there is.
+  /// No stride is a multiple of the next, as of a tensor with strides of its own along each axis. Equal subscripts are
+  /// equal elements, and of different ones nothing is known: `trouble` says so to those who have to know.
+  bool crossing = false;
 };
 
 /// A term among the dimensions of a set of elements: its arguments, then its value.
@@ -63,6 +66,8 @@ class Touch {
   isl::map instances() const;
   /// [what tells threads apart (6), block (3), time] to an element.
   isl::map placed() const;
+  /// [what tells threads apart (6)] to an element.
+  isl::map by_thread() const;
   /// Components of its time in the notation of placed(): numbers, or the tuple's dimensions "PREFIX0", …
   std::vector<std::string> time(const std::string& prefix) const;
   bool timed() const { return timed_; }  ///< Its block and time are known.

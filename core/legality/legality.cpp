@@ -98,7 +98,7 @@ class Comparison {
       if (!compare(object)) return too_much();
     if (!note(beyond_extents(setting_, candidate_)) || !note(misaligned(setting_, candidate_)) || !compare_barriers())
       return too_much();
-    note_lanes(), note_alignment();
+    note_lanes(), note(undeclared_alignment(setting_));
     if (!check_shared()) return too_much();
     // Where something else is not known, that a number may overflow refutes nothing.
     if (!failed_ && !note(beyond_width(setting_))) return too_much();
@@ -184,53 +184,68 @@ class Comparison {
     const std::string name = setting_.shown(object.candidate ? candidate_.model.objects[*object.candidate]
                                                              : original_.model.objects[*object.original]);
     const Shape shape = common_shape(both);
-    if (!shape.trouble.empty()) {
-      const unsigned line = of_candidate.empty() ? 0 : of_candidate[0]->line;
+    const bool own = !object.original && candidate_.model.objects[*object.candidate].own;
+    const bool only_read = std::ranges::all_of(both, [](auto* access) { return access->kind == Access::Kind::Load; });
+    const unsigned line = of_candidate.empty() ? 0 : of_candidate[0]->line;
+    if (!shape.trouble.empty() && (!shape.crossing || own))
       return fail(name + at_line(line) + ": " + shape.trouble, line), true;
-    }
     note_operations(of_original, of_candidate, name);
     auto theirs = touches(original_, of_original, shape, Scope::Grid);
     auto ours = touches(candidate_, of_candidate, shape, Scope::Grid);
     if (!theirs || !ours) return false;
-    const bool own = !object.original && candidate_.model.objects[*object.candidate].own;
-    const bool only_read = std::ranges::all_of(both, [](auto* access) { return access->kind == Access::Kind::Load; });
-    if (only_read && !own) return compare_input(*theirs, *ours, of_original, of_candidate, shape, name);
-    if (!note_rows(*theirs, name) || !note_rows(*ours, name)) return false;
-    for (auto& one : *theirs)
+    const Touches all_theirs{std::move(*theirs), touches_of_runs(original_, of_original, shape)};
+    const Touches all_ours{std::move(*ours), touches_of_runs(candidate_, of_candidate, shape)};
+    // Equal subscripts are equal elements, in a row or not: enough where nothing writes the object, or where nothing
+    // orders the original's threads, and each has one element: if two are one, two threads meet, in no known order.
+    const bool rows = shape.crossing || leaves_row(all_theirs.each) || leaves_row(all_ours.each);
+    const bool atomic = std::ranges::any_of(both, [](auto* one) { return one->kind == Access::Kind::Atomic; });
+    const bool apart = rows && !atomic && original_.model.barriers.empty();
+    const bool by_subscripts = !own && (only_read || (apart && one_element_a_thread(all_theirs.each)));
+    if (shape.crossing && !by_subscripts) return fail(name + at_line(line) + ": " + shape.trouble, line), true;
+    if (!by_subscripts && (!note_rows(all_theirs.each, name) || !note_rows(all_ours.each, name))) return false;
+    const size_t before = wrong_.size(), subscripts = shape.strides.size();
+    if (only_read && !own) {
+      if (!note(not_covered(all_ours, all_theirs, subscripts, {name, "which the original does not touch", true})) ||
+          !compare_reads(all_theirs, all_ours, subscripts, name))
+        return false;
+    } else if (!compare_touches(all_theirs, all_ours, subscripts, own, name)) {
+      return false;
+    }
+    return !by_subscripts || wrong_.size() == before || limit_examples(before, all_theirs, all_ours, shape, name);
+  }
+
+  /// Of an object that is written.
+  bool compare_touches(const Touches& theirs, const Touches& ours, size_t subscripts, bool own,
+                       const std::string& name) {
+    for (auto& one : theirs.each)
       if (one.access().kind != Access::Kind::Load) writes_ = writes_.unite(one.elements().params());
-    const size_t subscripts = shape.strides.size();
-    Touches all_theirs{std::move(*theirs), touches_of_runs(original_, of_original, shape)};
-    Touches all_ours{std::move(*ours), touches_of_runs(candidate_, of_candidate, shape)};
     // What no other kernel can see does not have to hold what the original would leave there.
-    if (own) return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
-    auto covered = [&](const Touches& touched, const Touches& allowed, const char* which, bool ours) {
-      return note(not_covered(touched, allowed, subscripts, {name, which, ours}));
+    if (own) return compare_conflicts(theirs.each, ours, subscripts, name);
+    auto covered = [&](const Touches& touched, const Touches& allowed, const char* which, bool of_candidate) {
+      return note(not_covered(touched, allowed, subscripts, {name, which, of_candidate}));
     };
-    if (!covered(all_ours, all_theirs, "which the original does not touch", true)) return false;
-    auto original = writes_of(all_theirs), candidate = writes_of(all_ours);
+    if (!covered(ours, theirs, "which the original does not touch", true)) return false;
+    auto original = writes_of(theirs), candidate = writes_of(ours);
     if (!covered(candidate, original, "which the original does not write", true) ||
         !covered(original, candidate, "as the original, and the candidate does not", false))
       return false;
-    if (original.each.empty() && !compare_reads(all_theirs, all_ours, subscripts, name)) return false;
-    return compare_conflicts(all_theirs.each, all_ours, subscripts, name);
+    if (original.each.empty() && !compare_reads(theirs, ours, subscripts, name)) return false;
+    return compare_conflicts(theirs.each, ours, subscripts, name);
   }
 
-  /// Nothing writes it: equal subscripts are equal elements, also beyond a row, and only an example has to be in one.
-  bool compare_input(const std::vector<Touch>& theirs, const std::vector<Touch>& ours,
-                     const std::vector<const Access*>& of_original, const std::vector<const Access*>& of_candidate,
-                     const Shape& shape, const std::string& name) {
-    const size_t subscripts = shape.strides.size(), before = wrong_.size();
-    const Touches all_theirs{theirs, touches_of_runs(original_, of_original, shape)};
-    const Touches all_ours{ours, touches_of_runs(candidate_, of_candidate, shape)};
-    if (!note(not_covered(all_ours, all_theirs, subscripts, {name, "which the original does not touch", true})) ||
-        !compare_reads(all_theirs, all_ours, subscripts, name))
-      return false;
-    if (wrong_.size() == before) return true;
+  /// In an example of what was found wrong since `first`, different subscripts have to be different elements.
+  bool limit_examples(size_t first, const Touches& theirs, const Touches& ours, const Shape& shape,
+                      const std::string& name) {
     const Wrong elsewhere = std::exchange(leaves_rows_, {});
-    const bool noted = note_rows(theirs, name) && note_rows(ours, name);
-    for (size_t i = before; i < wrong_.size(); ++i) wrong_[i].no_example = leaves_rows_.parameters;
+    const bool noted = note_rows(theirs.each, name) && note_rows(ours.each, name);
+    for (size_t i = first; i < wrong_.size(); ++i)
+      wrong_[i].no_example = shape.crossing ? setting_.asked : leaves_rows_.parameters;
     leaves_rows_ = elsewhere;
     return noted;
+  }
+
+  bool leaves_row(const std::vector<Touch>& all) const {
+    return std::ranges::any_of(all, [&](auto& one) { return !is_empty(one.leaves_row().intersect(setting_.asked)); });
   }
 
   /// Where both change an object by atomic operations, the candidate has none that the original does not have.
@@ -403,21 +418,6 @@ class Comparison {
           original_.launch.block == candidate_.launch.block && std::ranges::any_of(original_.model.barriers, alike);
       if (ours.of_warp && !as_before && !reached_by_all_lanes(setting_, candidate_, ours))
         fail("whether all lanes of a warp reach its operation" + at_line(ours.line) + " is not understood", ours.line);
-    }
-  }
-
-  /// Where a variable of the device code lies is for the compiler to say: only its declared alignment is sure.
-  void note_alignment() {
-    for (auto& access : candidate_.model.accesses) {
-      auto& object = candidate_.model.objects[access.object];
-      if (object.alignment == 0 || access.alignment <= object.alignment) continue;
-      const bool as_before = std::ranges::any_of(original_.model.accesses, [&](const Access& other) {
-        return original_.model.objects[other.object] == object && other.alignment >= access.alignment;
-      });
-      if (!as_before)
-        fail("whether " + setting_.shown(object) + at_line(access.line) + " is aligned to " +
-                 std::to_string(access.alignment) + " bytes is not known, it is declared without",
-             access.line);
     }
   }
 

@@ -66,6 +66,17 @@ Candidate stepwise() {
   return candidate;
 }
 
+TEST(CandidateTest, TellsTheLastValueOfAKnobOnce) {
+  auto knob = [](const char* name, int64_t before, int64_t after) {
+    return Step{.origin = Step::Origin::Knob, .parameters = {{name, after}}, .replaced = {{name, before}}};
+  };
+  const Step unroll{.origin = Step::Origin::Rule, .rule = "unroll", .place = "k"};
+  Candidate candidate;
+  candidate.steps = {knob("A", 8, 16), knob("B", 1, 2), unroll, knob("A", 16, 32), knob("B", 2, 1)};
+  EXPECT_EQ(candidate.note(), "unroll k; A 8 -> 32");
+  EXPECT_EQ(candidate.steps.size(), 5u);
+}
+
 TEST(Premise, IsConditionsAndPointersThroughJson) {
   const std::vector<Premise> all = {Premise::holds("n % 4 == 0"_e, 3),
                                     Premise::no_overlap({"y", "x"}),

@@ -233,9 +233,17 @@ TEST(Expression, HasOneFormForANegativeNumber) {
 }
 
 TEST(Expression, KnowsNames) {
-  for (auto* name : {"n", "_x1", "p.width", "cfg::tile", "int"}) EXPECT_TRUE(Expression::is_name(name)) << name;
-  for (auto* text : {"", "1n", "a b", "a + b", "a[0]", "(a)", "::a", "static_cast"})
+  for (auto* name : {"n", "_x1", "p.width", "cfg::tile", "int", "v.sizes[0]", "v.rows[12].n"})
+    EXPECT_TRUE(Expression::is_name(name)) << name;
+  for (auto* text : {"", "1n", "a b", "a + b", "a[0]", "v.n[i]", "v.n[]", "v.n[0", "(a)", "::a", "static_cast"})
     EXPECT_FALSE(Expression::is_name(text)) << text;
+}
+
+TEST(Expression, HasElementsOfMembersAsVariables) {
+  const Expression rows = "v.sizes[0] * 2 + v.sizes[1]"_e;
+  EXPECT_EQ(rows.variables(), (std::set<std::string>{"v.sizes[0]", "v.sizes[1]"}));
+  EXPECT_EQ(*Expression::parse(rows.text()), rows);
+  EXPECT_EQ(*rows.evaluate({{"v.sizes[0]", 3}, {"v.sizes[1]", 4}}), 10);
 }
 
 TEST(Expression, IsMatchedByItsNodes) {

@@ -17,6 +17,12 @@ TEST(KnobText, FindsAMacrosValue) { EXPECT_EQ(found("#define TILE 16\nint x;", "
 TEST(KnobText, IgnoresCommentsBesideTheValue) {
   EXPECT_EQ(found("#  define TILE /* was 8 */ 16 // TILE 4\n", "TILE", 16), "16");
 }
+TEST(KnobText, TakesNoAssignmentForADefinition) {
+  EXPECT_EQ(found("void f() { cfg.STEP = 4; }", "STEP", 4), "<none>");
+  EXPECT_EQ(found("void f() { STEP = 4; }", "STEP", 4), "<none>");
+  EXPECT_EQ(found("enum {\n  OTHER = 2,\n  STEP = 4,\n};", "STEP", 4), "4");
+  EXPECT_EQ(found("enum Sizes : int { STEP = 4 };", "STEP", 4), "4");
+}
 TEST(KnobText, TakesAParenthesisedExpressionWhole) {
   EXPECT_EQ(found("#define TILE (1 << 4)\n", "TILE", 16), "(1 << 4)");
 }

@@ -133,6 +133,7 @@ class KnobTable {
       auto* context = constant->getDeclContext();
       if (llvm::isa<EnumDecl>(context)) context = context->getParent();
       if (context->isRecord()) found.member = constant->getNameAsString();
+      found.knob.is_local = context->isFunctionOrMethod();
       found.beside_data = is_beside_data(constant);
     }
     Knob& entry = found.knob;

@@ -4,43 +4,48 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/compiler/written/source_tokens.h"
 #include "core/model/kernel_key.h"
 #include "reintegrate/patch/launch/site_terms.h"
 
 namespace kernelift::reintegrate {
 namespace {
 
-/// Offset of the kernel's own name in its definition: the first of its occurrences before a parenthesis.
-size_t place_of_name(const std::string& definition, const std::string& name) {
-  for (size_t at : whole_words(definition, name)) {
-    const size_t behind = definition.find_first_not_of(" \t\r\n", at + name.size());
-    if (behind != definition.npos && definition[behind] == '(') return at;
-  }
-  return definition.npos;
+using Tokens = std::vector<SourceToken>;
+
+/// Index of the kernel's own name in its definition: the first of its occurrences before a parenthesis.
+size_t token_of_name(const Tokens& tokens, const std::string& name) {
+  for (size_t at = 0; at + 1 < tokens.size(); ++at)
+    if (tokens[at].is(name) && tokens[at + 1].is("(")) return at;
+  return tokens.size();
 }
 
-/// Offset behind the `template <…>` that the text may begin with; npos: its end is not found.
-size_t behind_template_head(const std::string& text) {
-  size_t at = text.find_first_not_of(" \t\r\n");
-  constexpr std::string_view kTemplate = "template";
-  while (at != text.npos && text.compare(at, kTemplate.size(), kTemplate) == 0) {
+/// Index of the token behind the `template <…>` that the text may begin with; the number of tokens: its end is not
+/// found.
+size_t behind_template_heads(const Tokens& tokens) {
+  size_t at = 0;
+  while (at < tokens.size() && tokens[at].is("template")) {
     int angles = 0, brackets = 0;
-    for (at += kTemplate.size(); at < text.size(); ++at) {
-      const char c = text[at];
-      if (c == '(' || c == '{' || c == '[') ++brackets;
-      if (c == ')' || c == '}' || c == ']') --brackets;
-      if (brackets == 0 && c == '<') ++angles;
-      if (brackets == 0 && c == '>' && --angles == 0) break;
+    for (++at; at < tokens.size(); ++at) {
+      const SourceToken& token = tokens[at];
+      if (token.is("(") || token.is("{") || token.is("[")) ++brackets;
+      if (token.is(")") || token.is("}") || token.is("]")) --brackets;
+      if (brackets > 0) continue;
+      if (token.is("<")) ++angles;
+      if (token.is(">") || token.is(">>") || token.is(">>>")) angles -= static_cast<int>(token.text.size());
+      if (angles <= 0) break;
     }
-    at = at == text.size() ? text.npos : text.find_first_not_of(" \t\r\n", at + 1);
+    ++at;
   }
-  return at;
+  return std::min(at, tokens.size());
 }
 
 /// A definition or declaration under another name.
 Result<std::string> renamed(std::string definition, const std::string& name, const std::string& to, bool visible) {
-  const size_t at = place_of_name(definition, name), first = behind_template_head(definition);
-  if (at == definition.npos || first >= at) return refused("the definition of '" + name + "' does not spell its name");
+  const Tokens tokens = source_tokens(definition);
+  const size_t own = token_of_name(tokens, name), behind = behind_template_heads(tokens);
+  if (own == tokens.size() || behind >= own) return refused("the definition of '" + name + "' does not spell its name");
+  const size_t at = tokens[own].offset, first = tokens[behind].offset;
   const std::string_view head = std::string_view(definition).substr(0, at);
   if (head.find("extern \"C\"") != head.npos || (!visible && !whole_words(head, "extern").empty()))
     return refused("'" + name + "' has C linkage, and a second kernel beside it needs a name of its own");

@@ -17,6 +17,7 @@
 #include "reintegrate/flags/build_line.h"
 #include "reintegrate/flags/definition_place.h"
 #include "reintegrate/patch/conditionals.h"
+#include "reintegrate/patch/constants/kernel_text.h"
 #include "reintegrate/patch/constants/macro_scope.h"
 #include "reintegrate/patch/constants/needed_constants.h"
 #include "reintegrate/patch/constants/shared_knobs.h"
@@ -327,7 +328,10 @@ class Planner {
         const bool inside = draft_.same_file(mine->definition.file, file->path) &&
                             edit.begin >= mine->definition.begin && edit.end <= mine->definition.end;
         in_template |= inside && beside_.empty();
-        outside |= !inside && beside_.empty() && !in_own_lambda(*file, edit);
+        // A declaration that is only added reaches nobody, if its names are new: an overload may.
+        const bool added = edit.begin == edit.end && is_at_namespace_scope(file->text, edit.begin) &&
+                           std::ranges::includes(introduced_.declared, introduced_names("", edit.text).declared);
+        outside |= !added && !inside && beside_.empty() && !in_own_lambda(*file, edit);
       }
       if (edits.empty() || draft_.is_of_build(*file)) continue;
       bool header = !is_unit(*file);

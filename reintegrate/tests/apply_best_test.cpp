@@ -290,6 +290,27 @@ TEST_F(ApplyBest, GivesTheKernelAConstantOfItsOwnInPlaceOfOneThatAnotherKernelUs
   EXPECT_FALSE(report.predicted.others.size());
 }
 
+TEST_F(ApplyBest, AsksWhatACandidateNeedsOfConstantsOnceMoreWhenItIsConfirmed) {
+  std::vector<bool> confirmed_then;
+  offer.ask_constants = [&](const Candidate&, const Verdict& figures) -> Result<Bindings> {
+    confirmed_then.push_back(figures.speedup() == truth);
+    return Bindings();
+  };
+  truth = 1.4;
+  screened(1.6, "0.05", "0.01");
+  EXPECT_TRUE(must_go().kept());
+  EXPECT_EQ(confirmed_then, (std::vector<bool>{false, true}));
+}
+
+TEST_F(ApplyBest, PassesOverACandidateOfWhichItIsNotKnownWhatItNeedsOfConstants) {
+  confirmed(1.5, "0.05", "0.01");
+  offer.ask_constants = [](auto&, auto&) -> Result<Bindings> { return environment_error("no worker"); };
+  auto report = go();
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("what it needs of constants is not known: no worker"), std::string::npos)
+      << report.error().message;
+}
+
 TEST_F(ApplyBest, PassesOverACandidateThatSlowsAnotherKernelBeforeAnythingIsBuilt) {
   shared(1.5, 128, {.name = "blur", .speedup = 0.75});
   confirmed(1.2, "0.05", "0.02");

@@ -33,9 +33,9 @@ TEST(CommitMessage, HasOneChangeALineThenWhatIsTakenForGrantedKnownAndMeasured) 
   message.trailers = {{"Kernelift-Run", "smooth-1.klrun #7"}};
   EXPECT_EQ(message.text(), R"(Tune smooth
 
-- block_x 32 -> 128
 - unroll k
 - fast_math whole text
+- block_x 32 -> 128
 
 Assumed:
 - out overlaps no other array, as in all 2 recorded launches
@@ -67,7 +67,7 @@ TEST(CommitMessage, NamesNoLineOfATextThatItsReadersDoNotHave) {
 TEST(CommitMessage, CountsEqualStepsAndKeepsDifferentKnobsApart) {
   const Step unroll = rule("unroll", "k");
   EXPECT_EQ(changes_of({unroll, unroll, knob("A", 1, 2), knob("B", 3, 4), knob("A", 2, 8)}),
-            (std::vector<std::string>{"unroll k, twice", "A 1 -> 8", "B 3 -> 4"}));
+            (std::vector<std::string>{"unroll k, twice", "B 3 -> 4", "A 1 -> 8"}));
 }
 
 TEST(CommitMessage, NothingFromOutsideMakesAForgeAct) {

@@ -19,7 +19,7 @@ struct Question {
   OpenFile file;
   std::string text = kFile, candidate = kFile, begins_with = "__global__";
   bool visible = false;
-  uint32_t first_line = 2;
+  uint32_t first_line = 2, last_line = 0;
 
   Question() {
     mep.kernel_name = "app::k";
@@ -37,7 +37,8 @@ struct Question {
     for (uint32_t line = 1; line <= file.lines.size(); ++line) mep.origins.push_back({"a.cu", line});
     const size_t begin = text.find(begins_with), end = text.find("}\n", begin) + 1;
     for (auto& kernel : scan.kernels)
-      if (kernel.definition.begin != 1) kernel.definition = {"a.cu", begin, end, first_line, first_line + 2};
+      if (kernel.definition.begin != 1)
+        kernel.definition = {"a.cu", begin, end, first_line, last_line ? last_line : first_line + 2};
     old_ = split_lines(text), new_ = split_lines(candidate);
     return kernel_beside(mep, scan, scan.kernels[0], file, old_, new_, diff_lines(old_, new_), "Why.", visible);
   }
@@ -88,6 +89,18 @@ TEST(KernelBeside, LeavesWhatIsAddedAroundItAndTakesWhatIsAddedRightInFront) {
             "\n\n__device__ int helper();\n// Why.\n"
             "static __global__ void k_tuned(float* a, int n) {\n  float one = 1;\n  a[threadIdx.x] = one;\n}");
   EXPECT_EQ(made->copied.find("helper"), std::string::npos);
+}
+
+TEST(KernelBeside, ReadsATemplatesHeadAsTokens) {
+  for (auto* head :
+       {"template <class T, bool S = sizeof(T) <= 4>\n", "template <class T = A<A<int>>>  // of (a pair\n"}) {
+    Question q;
+    q.text.replace(q.text.find("__global__"), 0, head), q.candidate = q.text;
+    q.begins_with = "template";
+    q.replace("  if (threadIdx.x < n) a", "  a");
+    q.last_line = 5;
+    EXPECT_EQ(q.refusal(), "") << head;
+  }
 }
 
 TEST(KernelBeside, TakesANameThatTheFileDoesNotUse) {

@@ -65,6 +65,7 @@ TEST(LaunchGuard, OfAStatementWritesBothLaunches) {
 TEST(LaunchGuard, AsksAtEachPartOfALaunchThatCannotBeWrittenTwice) {
   for (auto* around :
        {"CHECK(k<<<(n + 63) / 64, 64>>>(n));\n", "x = (int)k<<<(n + 63) / 64, 64>>>(n);\n",
+        "#if (X)\nk<<<(n + 63) / 64, 64>>>(n);\n#endif\n", "#if X\n#else\nk<<<(n + 63) / 64, 64>>>(n);\n#endif\n",
         "#define GO k<<<(n + 63) / 64, 64>>>(n);\n", "; if (x) /* why */ k<<<(n + 63) / 64, 64>>>(n);\n"})
     EXPECT_NE(launched_in(around).find("(n % 4 == 0 ? k_tuned : k)<<<(n % 4 == 0) ? (n + 255) / 256 : (n + 63) / 64"),
               std::string::npos)

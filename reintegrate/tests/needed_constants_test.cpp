@@ -56,13 +56,37 @@ TEST_F(NeededConstants, AreStatedOnTheKernelsOnlyLine) {
 
 TEST_F(NeededConstants, ThatTheKernelCannotNameAreANote) {
   candidate("1.0;", "1.0f;");
-  request.scan->knobs[0].is_macro = false;  // It may be a variable of the function that launches.
+  request.scan->knobs[0].is_macro = false, request.scan->knobs[0].is_local = true;
   EXPECT_EQ(patched().find("static_assert"), std::string::npos);
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0], "It was judged for BLOCK = 64, and nothing asks that: its kernel cannot name that.");
-  request.scan->knobs[0].is_macro = true, request.scan->knobs[0].value_range.file = "src/k.cu";
+  request.scan->knobs[0].is_macro = true, request.scan->knobs[0].is_local = false;
+  request.scan->knobs[0].value_range.file = "src/k.cu";
   request.scan->knobs[0].value_range.begin = read("src/k.cu").size();
   EXPECT_EQ(patched().find("static_assert"), std::string::npos) << "it is defined behind the kernel";
+}
+
+TEST_F(NeededConstants, AreAskedOfAConstantAboveTheKernelAndOfTheBuilds) {
+  candidate("1.0;", "1.0f;");
+  Knob& knob = request.scan->knobs[0];
+  knob.is_macro = false, knob.value_range.file = "src/k.cu", knob.value_range.begin = 0;  // `constexpr int BLOCK = 64;`
+  EXPECT_NE(patched().find("static_assert(BLOCK == 64"), std::string::npos);
+  knob.is_local = true;
+  EXPECT_EQ(patched().find("static_assert"), std::string::npos) << "it is a variable of a function";
+  knob.is_local = false, knob.is_macro = true, knob.value_range = {};  // -DBLOCK=64
+  EXPECT_NE(patched().find("static_assert(BLOCK == 64"), std::string::npos);
+}
+
+TEST_F(NeededConstants, OfAVariableOfTheKernelAreAskedBehindIt) {
+  write("src/k.cu",
+        "// A\n// B\n__global__ void sleepy(float* a) {\n  constexpr int ITEMS = 4;\n  a[ITEMS] = 1.0;\n}\n"
+        "void host(float* a) { sleepy<<<1, BLOCK>>>(a); }\n");
+  slice();
+  const size_t at = read("src/k.cu").find("4;");
+  request.mep.knobs = {{"ITEMS", 4, {"src/k.cu", at, at + 1, 4, 4}, false, true, false, {"1234abcd"}, false, true}};
+  request.constants = {{"ITEMS", 4}};
+  candidate("1.0;", "1.0f;");
+  EXPECT_NE(patched().find("  constexpr int ITEMS = 4;\n  static_assert(ITEMS == 4, "), std::string::npos) << patched();
 }
 
 TEST_F(NeededConstants, OfAKernelThatStaysAsItIsAreNone) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/words.h"
+#include "reintegrate/patch/constants/kernel_text.h"
 #include "reintegrate/tests/application.h"
 
 namespace kernelift::reintegrate {
@@ -95,6 +96,16 @@ TEST(OwnConstants, AreNumbersInTheLaunchWhichNamesTheOriginalsBlock) {
   EXPECT_EQ(made->values, (Bindings{{"factor", 2}}));
   EXPECT_TRUE(changes_constants(given.mep, given.candidate));
   EXPECT_FALSE(changes_constants(given.mep, *made));
+}
+
+TEST(KernelTextTest, KnowsWhereADeclarationCanBeAdded) {
+  const std::string text =
+      "namespace a::b { /*1*/ struct S { /*2*/ }; void f(int /*3*/) { /*4*/ }\nextern \"C\" { /*5*/ } /*6*/ }\n"
+      "namespace { /*7*/ }\n#define M \\\n /*8*/ 1\n/*9*/";
+  std::string added;
+  for (char place = '1'; place <= '9'; ++place)
+    if (is_at_namespace_scope(text, text.find(std::string("/*") + place))) added += place;
+  EXPECT_EQ(added, "15679");
 }
 
 }  // namespace

@@ -377,6 +377,24 @@ TEST_F(Patch, RewritesTheLaunchWithTheKernel) {
   EXPECT_NE(patch->changes[0].after.find("sleepy<<<2, BLOCK>>>(a)"), std::string::npos) << patch->diff();
 }
 
+TEST_F(Patch, ReachesOthersByAnOverloadAndNotByADeclarationOfANewName) {
+  request.scan.emplace().kernels.resize(1);
+  ScannedKernel& kernel = request.scan->kernels[0];
+  kernel.id = request.mep.kernel_id, kernel.key = request.mep.kernel_key;
+  const std::string text = read("src/k.cu");
+  kernel.definition = {"src/k.cu", text.find("__global__"), text.find("}\n") + 1, 3, 6};
+  auto reaches = [&](const std::string& added) {
+    request.candidate.source = request.original;
+    candidate("// The kernel.\n", added + "\n// The kernel.\n");
+    auto patch = plan();
+    EXPECT_TRUE(patch.ok()) << patch.error().message;
+    return patch.ok() && patch->reaches_others;
+  };
+  EXPECT_FALSE(reaches("__device__ float fresh(float x) { return x; }"));
+  EXPECT_FALSE(reaches("#define FRESH 2\nconstexpr int also_fresh = FRESH;"));
+  EXPECT_TRUE(reaches("__device__ float delay(float x) { return x; }")) << "another kernel may call it";
+}
+
 /// Two instances of one template, each with a launch of its own: sleepy<3> is the kernel of the MEP.
 class TemplatePatch : public Patch {
  protected:

@@ -163,7 +163,9 @@ SizeComparison::SizeComparison(const Mep& mep, CompilePool& pool, std::string so
       compared_blocks_(has_recorded_block(mep)),
       names_(names_of(mep)),
       seed_(seed ? *seed : std::random_device{}()),
-      models_(pool) {}
+      models_(pool) {
+  KERNELIFT_ASSERT(!launches_.empty(), "a MEP that is judged has recorded launches");
+}
 
 SizeComparison::SizeComparison(SizeComparison& as_it_is, const Mep& other, CompilePool& pool, std::string source)
     : SizeComparison(other, pool, std::move(source), as_it_is.seed_) {
@@ -432,9 +434,7 @@ std::set<size_t> SizeComparison::conditions() {
   std::set<std::string> names;
   for (auto& access : (*original)->accesses) names.merge(access.domain.variables());
   for (auto& barrier : (*original)->barriers) names.merge(barrier.domain.variables());
-  for (auto& term : (*original)->terms)
-    if (names.contains(term.name))
-      for (auto& part : term.arguments) names.merge(part.variables());
+  (*original)->add_inner_terms(names);
   for (size_t p = 0; p < mep_.parameters.size(); ++p)
     if (names.contains(model_argument(p))) found.insert(p);
   return found;

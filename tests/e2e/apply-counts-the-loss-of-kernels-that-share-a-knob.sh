@@ -1,6 +1,6 @@
 # One macro is the block size of three kernels. With a larger one `gains` becomes faster and `loses` much slower: apply finds
 # that out from the MEP of `loses` and builds nothing. Of a run without `loses` nothing is known of it, which only the user
-# can take for granted.
+# can take for granted. A constant of its own `gains` cannot have, because a function that it calls uses the macro, too.
 . "$(dirname "$0")/common.sh" "$@"
 mkdir app && cd app
 cat > app.cu <<'C'
@@ -12,9 +12,10 @@ __device__ float spend(float x, int iterations) {
   for (int i = 0; i < iterations; ++i) one = one * 0.5f + 0.5f;
   return x * one;
 }
+__device__ int rounds() { return 40000 / BLOCK; }
 __global__ void gains(const float* in, float* out, int n) {
   int i = blockIdx.x * BLOCK + threadIdx.x;
-  if (i < n) out[i] += spend(in[i], 40000 / BLOCK);
+  if (i < n) out[i] += spend(in[i], rounds());
 }
 __global__ void loses(const float* in, float* out, int n) {
   int i = blockIdx.x * BLOCK + threadIdx.x;

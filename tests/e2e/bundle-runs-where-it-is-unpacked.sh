@@ -8,7 +8,7 @@ HOME_FOLDER=$PWD
 find . -type l | while read -r link; do
   case $(readlink -f "$link") in "$HOME_FOLDER"/*) ;; *) fail "$link leads out of the archive" ;; esac
 done
-for file in LICENSE README.md scripts/gpu-check scripts/transcripts examples/transcripts/forces/1-several-threads-a-body.answer.md tests/gpu/run_cases lib/kernelift/headers/cuda_runtime.h lib/kernelift/clang/include/stddef.h share/man/man1/kernelift-tune.1 share/completions/kernelift.bash; do
+for file in LICENSE README.md scripts/gpu-check scripts/transcripts examples/transcripts/forces/1-several-threads-a-body.answer.md tests/gpu/run_cases lib/kernelift/headers/cuda_runtime.h lib/kernelift/clang/include/stddef.h share/man/man1/kernelift-tune.1 share/bash-completion/completions/kernelift share/zsh/site-functions/_kernelift; do
   [ -f "$file" ] || fail "the archive has no $file"
 done
 # The programs contain no path of the machine that built them.

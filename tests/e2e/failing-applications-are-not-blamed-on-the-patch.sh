@@ -51,7 +51,9 @@ expect_exit 0 "$KL" extract twice --out .kernelift/mep/k
 expect_exit_in "0 1" "$KL" tune .kernelift/mep/k --device cpu --evals 20 --tiers source,params
 RUN=$(ls .kernelift/runs/*.klrun | head -1)
 expect_exit_in "1 4" "$KL" apply "$RUN" --device cpu --build "$BUILD" --run ./app --check './app wrong'
-[ "$CODE" = 4 ] || grep -q "check fails before any patch\|nothing in this run\|held up" "$WORK/.err" || { cat "$WORK/.err"; fail "no reason was given"; }
+# The kernel is so small that noise may look like a gain of it, which is then too small for the application.
+[ "$CODE" = 4 ] || grep -q "check fails before any patch\|nothing in this run\|held up\|even twice the gain" "$WORK/.err" "$WORK/.out" ||
+  { cat "$WORK/.err" "$WORK/.out"; fail "no reason was given"; }
 untouched
 expect_exit_in "1 4" "$KL" apply "$RUN" --device cpu --build false --run ./app
 untouched

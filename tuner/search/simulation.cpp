@@ -63,14 +63,16 @@ Result<StartingPoints> proposed_by(const std::string& kind, const Trials& trials
   for (auto& [point, result] : trials.results)
     if (result.ok) works.push_back(&result);
   std::ranges::sort(works, {}, [](auto* one) { return one->cost; });
+  if (works.empty()) return StartingPoints();
   const auto count = static_cast<double>(works.size());
   Random random(seed);
   if (kind == "right") {
-    works.resize(std::max(kProposed, static_cast<size_t>(kRight * count)));
+    works.resize(std::min(works.size(), std::max(kProposed, static_cast<size_t>(kRight * count))));
     std::ranges::shuffle(works, random);
   } else if (kind == "misleading") {
     const Observation slow = *works[works.size() - 1 - random() % std::max<size_t>(1, size_t(kRight * count))];
-    works.erase(works.begin(), works.end() - static_cast<ptrdiff_t>(std::max(kProposed, size_t(kMisleading * count))));
+    const size_t kept = std::min(works.size(), std::max(kProposed, size_t(kMisleading * count)));
+    works.erase(works.begin(), works.end() - static_cast<ptrdiff_t>(kept));
     std::ranges::sort(works, {}, [&](auto* one) {
       size_t different = 0;
       for (size_t p = 0; p < slow.point.size(); ++p) different += one->point[p] != slow.point[p];

@@ -90,7 +90,8 @@ void inline_calls(llvm::Module& module, llvm::Function& kernel) {
 }
 
 /// A structure that the kernel gets by value and changes is a variable of each thread. What is only read stays where it
-/// is: its members are parameters.
+/// is: its members are parameters. EXPECTS: objects that only hold a structure's address for a while are registers, as
+/// PyTorch's accessor of a tensor's row, which points at the sizes in the tensor's own.
 void give_changed_structures_memory(llvm::Function& kernel) {
   for (auto& argument : kernel.args()) {
     if (!argument.hasByValAttr()) continue;
@@ -422,7 +423,6 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
   inliner.run(module, module_analyses);
   // An access through a null pointer is one, and nothing follows from it.
   kernel.addFnAttr(llvm::Attribute::NullPointerIsValid);
-  give_changed_structures_memory(kernel);
   give_unset_variables_values(kernel);
   use_natural_alignment(kernel, done.written.unmodelled);
   if (block) set_block(kernel, *block);
@@ -458,6 +458,8 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
     done.moved_loads |= hoist(kernel, analyses.getResult<llvm::LoopAnalysis>(kernel));
     analyses.invalidate(kernel, llvm::PreservedAnalyses::none());
   };
+  move_to_registers();
+  give_changed_structures_memory(kernel);
   simplify();
   bool unrolled = false;
   while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses, /*once=*/false))

@@ -4,39 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "core/base/processor_time.h"
-#include "core/legality/tests/suite.h"
+#include "core/legality/tests/compared.h"
 
 namespace kernelift::legality {
 namespace {
-
-using Kind = Answer::Kind;
-
-struct Launched {
-  std::string source;
-  Dim3 block;
-  std::string grid;
-};
-
-Answer compare(const Launched& original, const Launched& candidate) {
-  auto shape = [](const Launched& one) {
-    LaunchShape launch{one.block, {}};
-    if (!one.grid.empty())
-      launch.grid = {*Expression::parse(one.grid), Expression::constant(1), Expression::constant(1)};
-    return launch;
-  };
-  const auto before = suite_model(original.source, original.block),
-             after = suite_model(candidate.source, candidate.block);
-  static const Names names{{"arg.a0", "x"}, {"arg.a1", "out"}, {"arg.a2", "n"}};
-  return compare_memory({before, shape(original)}, {after, shape(candidate)}, names);
-}
-
-std::string kernel(const std::string& body) {
-  return "__global__ void k(const float* x, float* out, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
-         body + "\n}";
-}
-
-const std::string kGuarded = kernel("if (i < n) out[i] = x[i];");
-const Launched kOriginal{kGuarded, {128, 1, 1}, "ceil_div(arg.a2, 128)"};
 
 TEST(CompareMemory, AGuardedKernelIsProvenForAnyBlock) {
   EXPECT_EQ(compare(kOriginal, {kGuarded, {32, 1, 1}, "ceil_div(arg.a2, 32)"}).kind, Kind::Proven);
@@ -170,6 +141,39 @@ TEST(CompareMemory, WhatTheOriginalMisalignsIsAskedOfNoCandidate) {
   EXPECT_NE(compare({pitched, {128, 1, 1}, "1"}, {wider, {128, 1, 1}, "1"}).kind, Kind::Proven);
 }
 
+TEST(CompareMemory, ATensorsOwnStridesAreSubscriptsWhereEachThreadHasOneElement) {
+  auto strided = [](const std::string& body) {
+    return "struct T { float* d; long s0, s1; int n, m; };\n"
+           "__global__ void k(T x, T out) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+           body + "\n}";
+  };
+  const std::string rows = "ceil_div(arg.a1.o24, ";
+  const std::string one = strided(
+      "int j = blockIdx.y; if (i < out.n && j < out.m) out.d[i * out.s0 + j * out.s1] = x.d[i * x.s0 + j * x.s1];");
+  const Launched original{one, {128, 1, 1}, rows + "128)"};
+  EXPECT_EQ(compare(original, {one, {32, 1, 1}, rows + "32)"}).kind, Kind::Proven);
+  const std::string two = strided(
+      "int j = blockIdx.y; for (int r = i * 2; r < i * 2 + 2; ++r) if (r < out.n && j < out.m)"
+      " out.d[r * out.s0 + j * out.s1] = x.d[r * x.s0 + j * x.s1];");
+  EXPECT_EQ(compare(original, {two, {64, 1, 1}, rows + "128)"}).kind, Kind::Proven);
+  // With numbers for the strides an example can be given.
+  const std::string beside = strided(
+      "int j = blockIdx.y; if (i < out.n && j < out.m) out.d[(i + 1) * out.s0 + j * out.s1] = x.d[i * x.s0 + j * "
+      "x.s1];");
+  EXPECT_EQ(compare(original, {beside, {128, 1, 1}, rows + "128)"}).kind, Kind::Refuted);
+  // Where all of them are one element, atomic sums are right, and others are not.
+  const std::string
+      sum =
+          strided("int j = blockIdx.y; if (i < out.n && j < out.m) atomicAdd(&out.d[i * out.s0 + j * out.s1], 1.0f);"),
+      plain = strided("int j = blockIdx.y; if (i < out.n && j < out.m) out.d[i * out.s0 + j * out.s1] += 1.0f;");
+  EXPECT_EQ(compare({sum, {128, 1, 1}, rows + "128)"}, {plain, {128, 1, 1}, rows + "128)"}).kind, Kind::NotKnown);
+  // One thread's elements may be one, which it writes in its order.
+  const std::string row = strided("for (int j = 0; i < out.n && j < out.m; ++j) out.d[i * out.s0 + j * out.s1] = j;"),
+                    turned = strided(
+                        "for (int j = out.m - 1; i < out.n && j >= 0; --j) out.d[i * out.s0 + j * out.s1] = j;");
+  EXPECT_EQ(compare({row, {128, 1, 1}, rows + "128)"}, {turned, {128, 1, 1}, rows + "128)"}).kind, Kind::NotKnown);
+}
+
 TEST(CompareMemory, WhatIsReadFromMemoryIsNamedByItsArray) {
   const Launched original{kernel("if (i < n) out[(int)x[i]] = 1;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
   auto answer = compare(original, {kernel("if (i < n) out[(int)x[i] + 1] = 1;"), {128, 1, 1}, "ceil_div(arg.a2, 128)"});
@@ -235,80 +239,6 @@ TEST(CompareMemory, TheSameBytesAsAnotherTypeAreAnotherValue) {
   const Launched ints{text("int"), {128, 1, 1}, "ceil_div(arg.a2, 128)"};
   EXPECT_EQ(compare(ints, ints).kind, Kind::Proven);
   EXPECT_NE(compare(ints, {text("short"), {128, 1, 1}, "ceil_div(arg.a2, 128)"}).kind, Kind::Proven);
-}
-
-Answer under_launches(decltype(compare_launches) question, const std::string& source, uint32_t block, uint32_t other) {
-  auto shape = [](uint32_t threads) {
-    return LaunchShape{{threads, 1, 1},
-                       {*Expression::parse("ceil_div(arg.a2, " + std::to_string(threads) + ")"),
-                        Expression::constant(1), Expression::constant(1)}};
-  };
-  const auto before = suite_model(source, {block, 1, 1}), after = suite_model(source, {other, 1, 1});
-  return question({before, shape(block)}, {after, shape(other)}, {{"arg.a2", "n"}}, {});
-}
-
-Answer values(const std::string& source, uint32_t block, uint32_t other) {
-  return under_launches(compare_values_of_launches, source, block, other);
-}
-
-TEST(CompareValuesOfLaunches, APointwiseKernelIsProven) {
-  EXPECT_EQ(values(kGuarded, 128, 256).kind, Kind::Proven);
-  EXPECT_EQ(
-      values(kernel("if (i < n) { float s = 0; for (int j = 0; j < i % 7; ++j) s += x[i / 3 + j] * i; out[i] = s; }"),
-             128, 32)
-          .kind,
-      Kind::Proven);
-}
-
-TEST(CompareValuesOfLaunches, AStoredPlaceInTheBlockIsRefutedWithAThread) {
-  const std::string text =
-      "__global__ void k(const float* x, int* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
-      " if (i < n) out[i] = threadIdx.x; }";
-  auto answer = values(text, 128, 256);
-  EXPECT_EQ(answer.kind, Kind::Refuted);
-  EXPECT_EQ(answer.why, "n = 1000: thread 128 of the grid stores 128 in line 1, in the original 0");
-}
-
-TEST(CompareValuesOfLaunches, APlaceInTheBlockThatIsConvertedOrComparedIsNotKnown) {
-  EXPECT_EQ(values(kernel("if (i < n) out[i] = threadIdx.x * 0.5f;"), 128, 256).kind, Kind::NotKnown);
-  EXPECT_EQ(values(kernel("if (i < n) out[i] = threadIdx.x > 3 ? x[i] : 0;"), 128, 256).kind, Kind::NotKnown);
-  EXPECT_EQ(values(kernel("if (i < n) out[i] = x[i] * blockDim.x;"), 128, 256).kind, Kind::NotKnown);
-}
-
-TEST(CompareValuesOfLaunches, ATermOfAThreadsPlaceInTheBlockIsNoTermOfItsNumber) {
-  for (auto* term : {"(threadIdx.x ^ 1)", "(blockIdx.x ^ 5)", "(threadIdx.x | 64)", "(threadIdx.x % 32 ^ 3)",
-                     "((threadIdx.x ^ n) > 5 ? 1 : 2)", "((i ^ 3) ^ (threadIdx.x ^ 3))"}) {
-    const std::string text = kernel(std::string("if (i < n) out[i] = x[i] + ") + term + ";");
-    EXPECT_NE(values(text, 32, 64).kind, Kind::Proven) << term;
-    EXPECT_FALSE(under_launches(compare_launches, text, 32, 64).same_values) << term;
-  }
-  EXPECT_NE(values(kernel("if (i < n) out[i] = x[(threadIdx.x ^ 1) % n];"), 32, 64).kind, Kind::Proven);
-}
-
-TEST(CompareValuesOfLaunches, APartOfAThreadsNumberThatMayOverflowAloneIsNotKnown) {
-  const std::string text =
-      kernel("unsigned a = threadIdx.x * n, b = i * n - a; if (i < n) out[i] = (float)((unsigned long long)a + b);");
-  EXPECT_EQ(values(text, 64, 128).kind, Kind::NotKnown);
-  EXPECT_EQ(values(kernel("if (i < n) out[i] = (float)(unsigned)(i * n);"), 64, 128).kind, Kind::Proven) << "whole";
-}
-
-TEST(CompareValuesOfLaunches, WhereThreadsExchangeValuesNothingIsKnown) {
-  EXPECT_EQ(values(reversed("256", "__syncthreads();"), 128, 256).kind, Kind::NotKnown);
-  EXPECT_EQ(
-      values(kernel("float v = __shfl_down_sync(~0u, i < n ? x[i] : 0, 1); if (i < n) out[i] = v;"), 128, 256).kind,
-      Kind::NotKnown);
-  EXPECT_EQ(values(kernel("if (i < n) out[i] = atomicAdd(out + n, 1.0f);"), 128, 256).kind, Kind::NotKnown);
-  EXPECT_EQ(values(kernel("if (i < n && i > 0) out[i] = out[i - 1];"), 128, 256).kind, Kind::NotKnown);
-}
-
-TEST(CompareLaunches, TheSameThreadsTouchTheSameWhateverTheirIndicesAre) {
-  const std::string text = kernel("if (i < n) out[n % (i + 1)] = x[n % (i + 1)];");
-  ASSERT_EQ(compare({text, {128, 1, 1}, "ceil_div(arg.a2, 128)"}, {text, {32, 1, 1}, "ceil_div(arg.a2, 32)"}).kind,
-            Kind::NotKnown);
-  auto answer = under_launches(compare_launches, text, 128, 32);
-  EXPECT_EQ(answer.kind, Kind::Proven) << answer.why;
-  EXPECT_TRUE(answer.same_values);
-  EXPECT_FALSE(answer.assumptions.empty()) << "x and out are different memory";
 }
 
 TEST(CompareMemory, IndicesThatAreDividedByParametersAreComparedByWhatIsDivided) {

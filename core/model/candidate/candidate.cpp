@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "core/base/shown/outside_text.h"
@@ -239,12 +240,38 @@ std::string Step::text() const {
   return text;
 }
 
+std::vector<Step> as_told(const std::vector<Step>& steps) {
+  auto turns = [](const Step& step) { return step.origin == Step::Origin::Knob && step.summary.empty(); };
+  Bindings first;
+  for (auto& step : steps)
+    if (turns(step)) first.insert(step.replaced.begin(), step.replaced.end());
+  std::vector<Step> told;
+  std::set<std::string> seen;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    Step one = *step;
+    if (turns(one)) {
+      one.parameters.clear(), one.replaced.clear();
+      for (auto& [name, value] : step->parameters) {
+        const auto before = first.find(name);
+        if (!seen.insert(name).second || (before != first.end() && before->second == value)) continue;
+        one.parameters.emplace(name, value);
+        if (before != first.end()) one.replaced.insert(*before);
+      }
+      if (one.parameters.empty() && one.premises.empty() && one.effects.empty()) continue;
+    }
+    told.push_back(std::move(one));
+  }
+  std::ranges::reverse(told);
+  return told;
+}
+
 std::string Candidate::note() const {
   if (steps.empty()) return std::string(kOriginal);
+  const std::vector<Step> told = as_told(steps);
   std::string text;
-  for (size_t begin = 0, end = 0; begin < steps.size(); begin = end) {
-    while (end < steps.size() && steps[end] == steps[begin]) ++end;
-    text += (begin == 0 ? "" : "; ") + steps[begin].text();
+  for (size_t begin = 0, end = 0; begin < told.size(); begin = end) {
+    while (end < told.size() && told[end] == told[begin]) ++end;
+    text += (begin == 0 ? "" : "; ") + told[begin].text();
     if (end - begin > 1) text += end - begin == 2 ? ", twice" : ", " + std::to_string(end - begin) + " times";
   }
   return shown_line(text);  // A model may have written it; the steps keep it as it came.

@@ -84,6 +84,10 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+/// The steps as people are told them: a knob that several steps set has its last value, at the last of them, with the
+/// one that it had before the first.
+std::vector<Step> as_told(const std::vector<Step>& steps);
+
 struct Candidate {
   std::string source;  ///< The whole text of the MEP's kernel file, every value already in place.
   Bindings values;     ///< Parameter values, for geometry and for the record.

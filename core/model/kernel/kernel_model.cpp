@@ -65,6 +65,15 @@ const KernelModel::Term* KernelModel::term(const std::string& name) const {
   return found == terms.end() ? nullptr : &*found;
 }
 
+void KernelModel::add_inner_terms(std::set<std::string>& names) const {
+  for (size_t before = 0; before != names.size();) {
+    before = names.size();
+    for (auto& name : std::set(names))
+      if (auto* one = term(name))
+        for (auto& argument : one->arguments) names.merge(argument.variables());
+  }
+}
+
 bool never_negative(const Expression& expression, std::set<std::string>* parameters) {
   using Op = Expression::Op;
   auto operands = expression.operands();

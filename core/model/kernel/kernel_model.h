@@ -149,6 +149,8 @@ struct KernelModel {
   /// Accesses whose element and condition follow from positions, the launch, loops and parameters alone.
   size_t known_accesses() const;
   const Term* term(const std::string& name) const;
+  /// Adds the variables in the arguments of the terms among `names`, of terms among those as well.
+  void add_inner_terms(std::set<std::string>& names) const;
 };
 
 /// No values of its variables make the expression negative: positions, geometry and counters are not. Parameters that

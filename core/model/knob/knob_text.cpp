@@ -36,6 +36,19 @@ bool is_define(std::string_view before) {
   return before.substr(at).starts_with("define") && skip_blanks(before, at + 6) == before.size();
 }
 
+/// In the braces of an `enum`.
+bool in_enumeration(std::string_view text, size_t at) {
+  for (int depth = 0; at-- > 0;) {
+    if (text[at] == '}') ++depth;
+    if (text[at] != '{' || --depth >= 0) continue;
+    const size_t begin = text.find_last_of(";{}", at == 0 ? 0 : at - 1);
+    const std::string_view head =
+        text.substr(begin == text.npos ? 0 : begin + 1, at - (begin == text.npos ? 0 : begin + 1));
+    return !whole_words(head, "enum").empty();
+  }
+  return false;
+}
+
 struct Definition {
   bool function_like = false;  ///< A macro with arguments, or none that has a value.
   TextRange range;
@@ -56,8 +69,8 @@ Definition definition_at(std::string_view text, size_t at, size_t length) {
     if (equals >= text.size() || (text[equals] != '=' && text[equals] != '{')) return made;
     if (text.substr(equals, 2) == "==") return made;
     const std::string_view before = line_before(text, at);
-    const bool constant =
-        before.find("const") != before.npos || before.find("enum") != before.npos || text[equals] == '=';
+    const bool member = at > 0 && (text[at - 1] == '.' || (at > 1 && text.substr(at - 2, 2) == "->"));
+    const bool constant = !member && (before.find("const") != before.npos || in_enumeration(text, at));
     const size_t end = text.find_first_of(text[equals] == '{' ? "}" : ",;})", equals + 1);
     if (!constant || end == text.npos) return made;
     made.range = without_blanks(text, equals + 1, end);

@@ -42,15 +42,23 @@ bool is_integer_type_word(std::string_view word) {
   return false;
 }
 
-/// Where the name that begins at `begin` ends; `begin` itself if none begins there.
+/// Where the name that begins at `begin` ends; `begin` itself if none begins there. An element of a member that is an
+/// array is one: "v.sizes[0]".
 size_t end_of_name(std::string_view text, size_t begin) {
   size_t end = begin;
-  if (end < text.size() && (std::isalpha(static_cast<unsigned char>(text[end])) || text[end] == '_'))
-    while (end < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '.' ||
-            text.substr(end, 2) == "::" || (text[end] == ':' && end > 0 && text[end - 1] == ':')))
-      ++end;
-  return end;
+  if (end == text.size() || (!std::isalpha(static_cast<unsigned char>(text[end])) && text[end] != '_')) return end;
+  auto is_part = [&] {
+    return std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '.' ||
+           text.substr(end, 2) == "::" || (text[end] == ':' && end > 0 && text[end - 1] == ':');
+  };
+  for (;;) {
+    while (end < text.size() && is_part()) ++end;
+    const size_t close = text.find_first_not_of("0123456789", std::min(end + 1, text.size()));
+    const bool element = end < text.size() && text[end] == '[' && close != text.npos && close > end + 1 &&
+                         text[close] == ']' && text.substr(begin, end - begin).find('.') != text.npos;
+    if (!element) return end;
+    end = close + 1;
+  }
 }
 
 class Parser {

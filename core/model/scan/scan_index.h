@@ -155,6 +155,7 @@ struct Knob {
   std::vector<std::string> kernels;  ///< Ids.
   /// The extent of an array that data may fill: a smaller value could be too small for data that was not recorded.
   bool grows_only = false;
+  bool is_local = false;  ///< A variable of one function, which no other text can name.
 };
 
 struct ScannedUnit {

@@ -127,9 +127,9 @@ LaunchSite launch_from_json(const Json& from) {
 }
 
 Json to_json(const Knob& knob) {
-  return {{"name", knob.name},         {"value", knob.value},          {"value_range", to_json(knob.value_range)},
-          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel},  {"in_geometry", knob.in_geometry},
-          {"kernels", knob.kernels},   {"grows_only", knob.grows_only}};
+  return {{"name", knob.name},         {"value", knob.value},           {"value_range", to_json(knob.value_range)},
+          {"is_macro", knob.is_macro}, {"in_kernel", knob.in_kernel},   {"in_geometry", knob.in_geometry},
+          {"kernels", knob.kernels},   {"grows_only", knob.grows_only}, {"is_local", knob.is_local}};
 }
 
 Knob knob_from_json(const Json& from) {
@@ -140,7 +140,8 @@ Knob knob_from_json(const Json& from) {
           from.at("in_kernel"),
           from.at("in_geometry"),
           from.at("kernels").get<std::vector<std::string>>(),
-          from.value("grows_only", false)};
+          from.value("grows_only", false),
+          from.value("is_local", false)};
 }
 
 void check_blocks(const std::vector<LaunchSite>& launches, const std::vector<Knob>& knobs) {

@@ -1,6 +1,7 @@
 // See kernel_text.h.
 #include "reintegrate/patch/constants/kernel_text.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,28 @@ std::optional<KernelText> kernel_text(const std::string& text, const std::string
     return KernelText{tokens[begin_of_declaration(tokens, at)].offset, tokens[body].end, tokens[behind - 1].end};
   }
   return std::nullopt;
+}
+
+bool is_at_namespace_scope(const std::string& text, size_t at) {
+  const auto tokens = source_tokens(text);
+  std::vector<bool> open;  // Whether each open brace or bracket is a namespace's.
+  for (size_t i = 0; i < tokens.size() && tokens[i].offset < at; ++i) {
+    if (tokens[i].is("(") || tokens[i].is("[")) open.push_back(false);
+    if (tokens[i].is("{")) {
+      size_t word = i;  // `namespace a::b {` and `extern "C" {`
+      while (word > 0 && (tokens[word - 1].kind == SourceToken::Kind::Identifier || tokens[word - 1].is("::")) &&
+             !tokens[word - 1].is("namespace"))
+        --word;
+      const bool linkage = i > 1 && tokens[i - 1].kind == SourceToken::Kind::String && tokens[i - 2].is("extern");
+      open.push_back(linkage || (word > 0 && tokens[word - 1].is("namespace")));
+    }
+    if ((tokens[i].is("}") || tokens[i].is(")") || tokens[i].is("]")) && !open.empty()) open.pop_back();
+  }
+  const auto directive = directives(tokens);
+  const bool in_directive = std::ranges::any_of(directive, [&](auto& one) {
+    return one.begin < one.end && tokens[one.begin].offset < at && at < tokens[one.end - 1].end;
+  });
+  return !in_directive && std::ranges::find(open, false) == open.end();
 }
 
 }  // namespace kernelift::reintegrate

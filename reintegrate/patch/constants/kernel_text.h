@@ -16,4 +16,8 @@ struct KernelText {
 /// nullopt: the text does not define a kernel of this name, without scopes and template arguments.
 std::optional<KernelText> kernel_text(const std::string& text, const std::string& name);
 
+/// True if the byte is in no brackets and in no braces but those of namespaces: what is inserted there changes no
+/// declaration.
+bool is_at_namespace_scope(const std::string& text, size_t at);
+
 }  // namespace kernelift::reintegrate

@@ -19,11 +19,16 @@ namespace {
 
 using Tokens = std::vector<SourceToken>;
 
+bool in_directive(const Tokens& tokens, size_t at) {
+  return std::ranges::any_of(directives(tokens),
+                             [&](auto& directive) { return at + 1 >= directive.begin && at < directive.end; });
+}
+
 enum class InFront { Statement, Controlling, Other };
 
 /// What is in front of the token at `at`: the end of a statement, what decides whether the next one runs, or else.
 InFront in_front_of(const Tokens& tokens, size_t at) {
-  if (at == 0) return InFront::Other;
+  if (at == 0 || in_directive(tokens, at - 1)) return InFront::Other;  // `#else`, `#if (X)`
   const SourceToken& before = tokens[at - 1];
   if (before.is(";") || before.is("{") || before.is("}")) return InFront::Statement;
   if (before.is("else")) return InFront::Controlling;
@@ -47,11 +52,6 @@ bool has_lambda(const Tokens& tokens, size_t begin, size_t end) {
     if (before.kind != SourceToken::Kind::Identifier && !before.is(")") && !before.is("]")) return true;
   }
   return false;
-}
-
-bool in_directive(const Tokens& tokens, size_t at) {
-  return std::ranges::any_of(directives(tokens),
-                             [&](auto& directive) { return at + 1 >= directive.begin && at < directive.end; });
 }
 
 std::string_view indent_of(std::string_view text, size_t at) {

@@ -119,6 +119,17 @@ TEST(StartingPoints, CostTheirOwnEvaluationsAloneWhereTheyMislead) {
     }
 }
 
+TEST(StartingPoints, OfTrialsOfWhichHardlyAnyWorkedAreThese) {
+  Trials trials = recorded_bowl();
+  size_t kept = 0;
+  for (auto& [point, result] : trials.results) result.ok = result.ok && kept++ < 2;
+  for (auto* kind : {"right", "misleading", "random"})
+    EXPECT_EQ(proposed_by(kind, trials, 1)->points.size(), 2u) << kind;
+  for (auto& [point, result] : trials.results) result.ok = false;
+  for (auto* kind : {"right", "misleading", "random"})
+    EXPECT_TRUE(proposed_by(kind, trials, 1)->points.empty()) << kind;
+}
+
 TEST(StartingPoints, AreDroppedWhenTheFirstOfThemIsSlow) {
   const Trials trials = recorded_bowl();
   auto tried = [&](const std::string& kind) {

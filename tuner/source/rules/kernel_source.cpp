@@ -12,6 +12,7 @@
 
 #include "core/model/kernel_key.h"
 #include "core/model/knob/knob_text.h"
+#include "tuner/source/rules/accessors.h"
 #include "tuner/source/rules/template_instance.h"
 
 namespace kernelift::tuner {
@@ -109,7 +110,7 @@ bool by_reference(const clang::CallExpr* call, unsigned index, const clang::Expr
   auto* callee = call->getDirectCallee();
   auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
   if (method && llvm::isa<clang::CXXOperatorCallExpr>(call) && !method->isStatic()) {
-    if (index == 0) return !method->isConst();
+    if (index == 0) return !leaves_object(method);
     --index;  // The object counts as an operator's first argument.
   }
   if (callee && index < callee->getNumParams()) {
@@ -380,7 +381,7 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
         if (!by_value && by_reference(call, i, call->getArg(i))) add(call->getArg(i));
       }
       if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
-          method && !(method->getMethodDecl() && method->getMethodDecl()->isConst()))
+          method && !(method->getMethodDecl() && leaves_object(method->getMethodDecl())))
         add(method->getImplicitObjectArgument());
       if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call);
           lambda && lambda->getOperator() == clang::OO_Call)

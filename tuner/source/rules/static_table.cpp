@@ -6,32 +6,12 @@
 #include <clang/AST/Expr.h>
 
 #include "tuner/source/rules/rule.h"
+#include "tuner/source/rules/stencils/shifted_reads.h"
 
 namespace kernelift::tuner {
 namespace {
 
 constexpr uint64_t kFewestElements = 4;  ///< What is smaller may lie in registers.
-
-/// The element's value is wanted, and not its address: `table[i]`, `n > 0 ? table[i] : table[j]`.
-bool is_read(const KernelSource& source, const clang::Stmt* element) {
-  const clang::Stmt* up = source.parent(element);
-  while (up && llvm::isa<clang::ParenExpr, clang::ConditionalOperator>(up)) up = source.parent(up);
-  auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up);
-  return cast && cast->getCastKind() == clang::CK_LValueToRValue;
-}
-
-/// Every mention of the array reads one of its elements.
-bool is_only_read(const KernelSource& source, const clang::Stmt* body, const clang::VarDecl* array) {
-  size_t mentions = 0, reads = 0;
-  walk(body, [&](const clang::Stmt* statement) {
-    auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
-    mentions += reference && reference->getDecl() == array;
-    auto* subscript = llvm::dyn_cast<clang::ArraySubscriptExpr>(statement);
-    reads += subscript && named_variable(subscript->getBase()) == array && is_read(source, subscript);
-    return true;
-  });
-  return mentions == reads && reads > 0;
-}
 
 /// Of elements that are numbers, with an initialiser that the compiler knows.
 bool is_constant_table(const KernelSource& source, const clang::VarDecl* array) {

@@ -246,6 +246,7 @@ TEST(StaticTable, KeepsConstantsThatAreOnlyReadOnce) {
   EXPECT_THAT(with("const unsigned char t[] = \"0123\";", read), HasSubstr("  static const unsigned char t[]"));
   EXPECT_NE(with("const int t[] = {1, 2, 4, 8};", "y[i] = n > 0 ? t[x[i] & 3] : (t[i & 1]);"), "");
   EXPECT_EQ(with("int t[4] = {1, 2, 4, 8};", "t[0] += i; " + read), "") << "it is changed";
+  EXPECT_EQ(with("int t[4] = {1, 2, 4, 8};", "y[i] = x[i];"), "") << "nobody reads it";
   EXPECT_EQ(with("int t[4] = {1, 2, 4, 8};", "int *p = t; p[1] = i; " + read), "") << "its address is kept";
   EXPECT_EQ(with("int t[4] = {1, 2, 4, n};", read), "") << "its values are the launch's";
   EXPECT_EQ(with("static const int t[4] = {1, 2, 4, 8};", read), "") << "it is so already";

@@ -408,5 +408,39 @@ TEST(WarpReduction, KnowsThatACallSetsVariablesByAddress) {
   EXPECT_EQ(with("both += s * c; sincosf(x[j], &s, &c);"), "") << "read before it is set";
 }
 
+TEST(WarpReduction, ReadsThroughAccessorsThatAreNotDeclaredConst) {
+  // As PyTorch's: the accessor of a row points at the sizes that the tensor's has.
+  auto offers = [](const std::string& of_matrix, const std::string& of_vector = "return data[i * strides[0]];") {
+    const std::string text =
+        after("warp_reduction",
+              "struct Row {\n  __device__ Row(float *d, const long *s) : data(d), strides(s) {}\n  __device__ float "
+              "&operator[](long i) { return "
+              "data[i * strides[0]]; }\n  float *data;\n  const long *strides;\n};\n"
+              "struct Matrix {\n  __device__ Row operator[](long i) {\n    " +
+                  of_matrix +
+                  "\n  }\n"
+                  "  __device__ void use(long *);\n  __device__ long size(int i) const { return sizes[i]; }\n"
+                  "  float *data;\n  long sizes[2], strides[2], used;\n};\n"
+                  "struct Vector {\n  __device__ float &operator[](long i) { " +
+                  of_vector +
+                  " }\n"
+                  "  float *data;\n  long sizes[1], strides[1];\n  float own[4];\n};\n"
+                  "__global__ void k(Matrix m, Vector v, float *y) {\n"
+                  "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                  "  if (i < m.size(0)) {\n    float sum = 0;\n    for (int j = 0; j < m.size(1); j++) {\n"
+                  "      sum += m[i][j] * v[j];\n    }\n    y[i] = sum;\n  }\n}\n",
+              {{"lanes", 32}, {"interleaved", 0}});
+    return text.find("sum += m[i][j] * v[j]") != text.npos;
+  };
+  EXPECT_TRUE(offers("return Row(data + strides[0] * i, strides + 1);"));
+  EXPECT_TRUE(offers("long *next = this->strides + 1;\n    return Row(data + strides[0] * i, next);"));
+  for (auto* changes : {"++used;\n    return Row(data, strides);", "strides[1] = i;\n    return Row(data, strides);",
+                        "use(strides);\n    return Row(data, strides);",
+                        "long *next = strides;\n    *next = i;\n    return Row(data, next);",
+                        "long &first = strides[0];\n    first = i;\n    return Row(data, strides);"})
+    EXPECT_FALSE(offers(changes)) << changes;
+  EXPECT_FALSE(offers("return Row(data, strides);", "return own[i % 4];")) << "v may be written through it";
+}
+
 }  // namespace
 }  // namespace kernelift::tuner

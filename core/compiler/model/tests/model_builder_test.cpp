@@ -178,6 +178,22 @@ TEST(KernelModelOfSource, MembersOfAStructureByValueAreParameters) {
   EXPECT_EQ(at_threads(model.accesses[0].offset, {{"arg.a0.o8", 10}}), (Values{40, 44, 48, 52}));
 }
 
+TEST(KernelModelOfSource, AnAccessorThatPointsAtATensorsSizesLeavesThemParameters) {
+  auto model = model_of(
+      "struct Row { const float* data; const long* strides; __device__ Row(const float* d, const long* s)"
+      " : data(d), strides(s) {} __device__ float operator[](long j) const { return data[strides[0] * j]; } };"
+      "struct Matrix { const float* data; long sizes[2], strides[2];"
+      " __device__ Row operator[](long i) const { return Row(data + strides[0] * i, strides + 1); } };"
+      "__global__ void k(Matrix m, float* out) { float sum = 0;"
+      " for (long j = 0; j < m.sizes[1]; ++j) sum += m[threadIdx.x][j]; out[threadIdx.x] = sum; }");
+  ASSERT_TRUE(model.complete()) << to_text(model, {});
+  const auto loads = of_kind(model, Access::Kind::Load);
+  ASSERT_EQ(loads.size(), 1u);
+  EXPECT_EQ(model.objects[loads[0].object].name, "arg.a0.o0");
+  EXPECT_EQ(at_threads(loads[0].offset, {{"arg.a0.o24", 10}, {"arg.a0.o32", 2}, {"loop.k1", 3}}),
+            (Values{24, 64, 104, 144}));
+}
+
 TEST(KernelModelOfSource, MembersAreShownAsTheSourceSpellsThem) {
   auto model = model_of(
       "struct Base { int rows; }; struct V : Base { struct { int x, y; } size; float* p; union { int n; float f; };"

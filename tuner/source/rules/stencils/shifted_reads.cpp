@@ -154,7 +154,12 @@ std::optional<IndexSum> IndexSums::of(const clang::Expr* expression, int depth) 
 
 bool is_read(const KernelSource& source, const clang::Expr* element) {
   const clang::Stmt *below = element, *up = source.parent(element);
-  while (llvm::isa_and_nonnull<clang::ParenExpr>(up)) below = up, up = source.parent(up);
+  // `n > 0 ? table[i] : table[j]`, too.
+  auto passes_on = [&] {
+    auto* choice = llvm::dyn_cast_or_null<clang::ConditionalOperator>(up);
+    return llvm::isa_and_nonnull<clang::ParenExpr>(up) || (choice && choice->getCond() != below);
+  };
+  while (passes_on()) below = up, up = source.parent(up);
   if (auto* cast = llvm::dyn_cast_or_null<clang::ImplicitCastExpr>(up))
     return cast->getCastKind() == clang::CK_LValueToRValue;
   // In a template the conversion is not there yet.
@@ -163,16 +168,17 @@ bool is_read(const KernelSource& source, const clang::Expr* element) {
 }
 
 bool is_only_read(const KernelSource& source, const clang::Stmt* kernel_body, const clang::VarDecl* array) {
-  bool only = true;
+  bool only = true, mentioned = false;
   walk(kernel_body, [&](const clang::Stmt* statement) {
     auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(statement);
     if (!reference || reference->getDecl() != array) return only;
+    mentioned = true;
     const clang::Stmt *below = reference, *up = source.parent(reference);
     while (llvm::isa_and_nonnull<clang::ImplicitCastExpr, clang::ParenExpr>(up)) below = up, up = source.parent(up);
     auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(up);
     return only &= element && element->getBase() == below && is_read(source, element);
   });
-  return only;
+  return only && mentioned;
 }
 
 namespace {
