@@ -383,8 +383,10 @@ std::set<const clang::VarDecl*> changed_within(const clang::Stmt* root) {
       if (auto* method = llvm::dyn_cast<clang::CXXMemberCallExpr>(call);
           method && !(method->getMethodDecl() && leaves_object(method->getMethodDecl())))
         add(method->getImplicitObjectArgument());
+      // What a lambda holds by reference; another object's own call, as `a(i, j)` of a view, was asked above.
+      auto* called = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
       if (auto* lambda = llvm::dyn_cast<clang::CXXOperatorCallExpr>(call);
-          lambda && lambda->getOperator() == clang::OO_Call)
+          lambda && lambda->getOperator() == clang::OO_Call && (!called || called->getParent()->isLambda()))
         add(lambda->getArg(0));
     }
     return true;

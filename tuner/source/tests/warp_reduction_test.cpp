@@ -408,6 +408,25 @@ TEST(WarpReduction, KnowsThatACallSetsVariablesByAddress) {
   EXPECT_EQ(with("both += s * c; sincosf(x[j], &s, &c);"), "") << "read before it is set";
 }
 
+TEST(WarpReduction, ReadsThroughViewsThatAreCalled) {
+  auto with = [](const std::string& body) {
+    return after(
+        "warp_reduction",
+        "struct View {\n  float *data;\n  int pitch, reads;\n"
+        "  __device__ float &operator()(int i, int j) " +
+            body +
+            "\n"
+            "  __device__ float &operator()(int i) const { return data[i]; }\n};\n"
+            "__global__ void k(View a, View x, View y, int n) {\n"
+            "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) {\n    float sum = 0;\n"
+            "    for (int j = 0; j < n; j++) {\n      sum += a(i, j) * x(j);\n    }\n    y(i) = sum;\n  }\n}\n",
+        {{"lanes", 32}, {"interleaved", 0}});
+  };
+  EXPECT_THAT(with("const { return data[i * pitch + j]; }"), HasSubstr("if (lane == 0) y(i) = sum;"));
+  EXPECT_NE(with("{ return data[i * pitch + j]; }"), "");
+  EXPECT_EQ(with("{ ++reads; return data[i * pitch + j]; }"), "");
+}
+
 TEST(WarpReduction, ReadsThroughAccessorsThatAreNotDeclaredConst) {
   // As PyTorch's: the accessor of a row points at the sizes that the tensor's has.
   auto offers = [](const std::string& of_matrix, const std::string& of_vector = "return data[i * strides[0]];") {

@@ -13,6 +13,9 @@
 // do not hide each other's latency. Sums are rounded in another order; verification decides whether that matters.
 #include <clang/AST/Attr.h>
 #include <clang/AST/Expr.h>
+#include <clang/AST/ExprCXX.h>
+
+#include <algorithm>
 
 #include "tuner/source/rules/spelled_type.h"
 #include "tuner/source/rules/sums/linear_flow.h"
@@ -43,7 +46,7 @@ class Accumulators {
 
  private:
   std::optional<std::vector<Accumulated>> sums_of(const clang::ForStmt* loop, const CountedLoop& counted) const;
-  bool is_subscript(const clang::Stmt* expression) const;
+  bool stands_alone(const clang::Stmt* expression) const;
   std::optional<std::string> part_of_body(const clang::ForStmt* loop, const CountedLoop& counted, Span body,
                                           const std::string& step, const std::vector<Accumulated>& sums) const;
 
@@ -67,12 +70,18 @@ std::optional<std::vector<Accumulated>> Accumulators::sums_of(const clang::ForSt
   return sums;
 }
 
-/// It is all that a subscript consists of.
-bool Accumulators::is_subscript(const clang::Stmt* expression) const {
+/// It is all that a subscript, or an argument of a call, consists of.
+bool Accumulators::stands_alone(const clang::Stmt* expression) const {
   const clang::Stmt* around = source_.parent(expression);
   while (llvm::isa_and_nonnull<clang::ImplicitCastExpr>(around)) expression = around, around = source_.parent(around);
-  auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(around);
-  return element && element->getIdx() == expression;
+  if (auto* element = llvm::dyn_cast_or_null<clang::ArraySubscriptExpr>(around)) return element->getIdx() == expression;
+  auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(around);
+  auto* of_operator = llvm::dyn_cast_or_null<clang::CXXOperatorCallExpr>(around);
+  if (of_operator && of_operator->getOperator() != clang::OO_Subscript && of_operator->getOperator() != clang::OO_Call)
+    return false;
+  if (!call) return false;
+  const auto arguments = call->arguments();
+  return std::any_of(arguments.begin(), arguments.end(), [&](auto* one) { return one == expression; });
 }
 
 /// The body for the iteration `part_` of those that are done together.
@@ -88,7 +97,7 @@ std::optional<std::string> Accumulators::part_of_body(const clang::ForStmt* loop
     std::string text;
     if (reference->getDecl() == counted.counter) {
       text = counted.counter->getNameAsString() + " + " + (step.empty() ? "" : step + " * ") + part_;
-      if (!is_subscript(reference)) text = "(" + text + ")";
+      if (!stands_alone(reference)) text = "(" + text + ")";
     }
     for (auto& sum : sums)
       if (reference->getDecl() == sum.reduced.root) text = sum.parts + "[" + part_ + "]";
