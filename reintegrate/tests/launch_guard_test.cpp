@@ -164,6 +164,7 @@ TEST(LaunchGuard, AsksForAMemberOfAStructure) {
   };
   EXPECT_EQ(asked("grids[i]"), "((grids[i]).size.x % 4 == 0 ? k_tuned : k)");
   EXPECT_EQ(asked("grid"), "(grid.size.x % 4 == 0 ? k_tuned : k)");
+  EXPECT_EQ(asked("grid", {}, "view.sizes[1] % 4 == 0"), "(grid.sizes[1] % 4 == 0 ? k_tuned : k)");
   EXPECT_EQ(asked("grid", {}, "view.size.x >= 1 - view.size.x"),
             "((__int128)(grid.size.x) >= 1 - (__int128)(grid.size.x) ? k_tuned : k)");
   EXPECT_NE(asked("make_view(x)", {0}).find("no plain text for view.size.x"), std::string::npos);

@@ -211,6 +211,11 @@ KernelModels::Modelled SizeComparison::model(const std::string& source, const st
   return made;
 }
 
+std::vector<KernelModel::Member> SizeComparison::members() {
+  std::lock_guard lock(mutex_);
+  return members_;
+}
+
 legality::Names SizeComparison::names() {
   std::lock_guard lock(mutex_);
   return with_members(names_, members_);
@@ -463,6 +468,7 @@ SizePlan SizeComparison::sizes_to_run(const Candidate& candidate, legality::Boun
     for (size_t p = 0; p < mep_.parameters.size(); ++p)
       if (premise.kind == Premise::Kind::Aligned && premise.arguments.front() == mep_.parameters[p].name)
         question.aligned.insert(p);
+  question.members = members();
   return plan_sizes(mep_, question);
 }
 
@@ -472,9 +478,9 @@ Evaluation SizeComparison::judged(Evaluation evaluation, const Candidate& candid
                                   : evaluation;
 }
 
-bool SizeComparison::is_launched_otherwise(const Candidate& candidate) const {
+bool SizeComparison::is_launched_otherwise(const Candidate& candidate) {
   const std::set<int> axes = changed_axes(candidate, mep_);
-  return !axes.empty() && !mep_.launches.empty() && !knows_launches(mep_, axes);
+  return !axes.empty() && !mep_.launches.empty() && !knows_launches(mep_, axes, members());
 }
 
 Evaluation SizeComparison::confirmed(Evaluation evaluation, const Candidate& candidate, legality::Bounds bounds) {

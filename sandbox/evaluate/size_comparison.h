@@ -69,10 +69,11 @@ class SizeComparison {
   std::optional<Expression> has_room(const KernelModel& original, const KernelModel& candidate,
                                      const ApplicationLaunch& launch, legality::Answer& answer) const;
   /// Along an axis of which no launch says how many blocks there are.
-  bool is_launched_otherwise(const Candidate& candidate) const;
+  bool is_launched_otherwise(const Candidate& candidate);
   /// Whether anything could be proven of a changed text: the original's model has no gaps.
   bool is_understood();
-  legality::Names names();  ///< With those of members.
+  std::vector<KernelModel::Member> members();  ///< Of structures, as the models have them; none before one was made.
+  legality::Names names();                     ///< With those of members.
   /// What the parameters and members were in a recorded launch, by the model's variables.
   Bindings recorded(const MepInstance& instance);
   /// The premise over what C makes of the parameters; nullopt: the type of one is not known.

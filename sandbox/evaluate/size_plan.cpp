@@ -37,7 +37,9 @@ struct HostLaunch {
   Bindings variables;                      ///< Those that are known, with their recorded values.
   std::map<std::string, size_t> directly;  ///< The parameter to which the host passes each.
   std::map<size_t, Expression> arguments;  ///< Integer arguments that are expressions of them.
-  std::set<int> as_recorded;               ///< Axes whose number of blocks nothing says but the recorded launch.
+  /// Members of structures that the host passes, where its grid or block names them: "view.rows".
+  std::vector<std::pair<std::string, KernelModel::Member>> members = {};
+  std::set<int> as_recorded;  ///< Axes whose number of blocks nothing says but the recorded launch.
 };
 
 std::optional<int64_t> evaluated(const std::optional<Expression>& expression, const Bindings& variables) {
@@ -65,7 +67,8 @@ std::optional<Geometry> geometry_of(const LaunchSite& site, const Bindings& vari
 }
 
 /// nullopt: the site does not describe the recorded launch, or leaves out how many blocks it has.
-std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instance, const LaunchSite& site) {
+std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instance, const LaunchSite& site,
+                                      const std::vector<KernelModel::Member>& members) {
   HostLaunch launch;
   launch.site = &site, launch.variables = mep.named_values();
   for (int axis = 0; axis < 3; ++axis)
@@ -82,6 +85,17 @@ std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instanc
       if (added) launch.directly.emplace(*name, p);
       if (known->second != *value) return std::nullopt;
     }
+  }
+  for (auto& member : members) {
+    const size_t p = member.parameter;
+    auto whole = Expression::parse(p < site.argument_text.size() ? site.argument_text[p] : "");
+    auto value = mep.integer_member(instance, p, member.offset, member.type);
+    if (!value || !whole.ok() || !whole->as_variable()) continue;
+    const std::string name = *whole->as_variable() + member.path;
+    auto names_it = [&](auto& size) { return size && size->uses(name); };
+    if (std::ranges::none_of(site.grid, names_it) && std::ranges::none_of(site.block, names_it)) continue;
+    if (launch.variables.emplace(name, *value).first->second != *value) return std::nullopt;
+    launch.members.emplace_back(name, member);
   }
   // A number of blocks that the kernel is not given, `dim3(…, …, batch)`, is what it was.
   for (int axis = 0; axis < 3; ++axis)
@@ -151,7 +165,7 @@ class Planner {
       if (planned == kMostSizedInstances) break;
       std::optional<HostLaunch> launch;
       for (auto& site : sites_)
-        if (!launch) launch = as_launched(mep_, mep_.instances[i], site);
+        if (!launch) launch = as_launched(mep_, mep_.instances[i], site, question_.members);
       if (!mep_.launches.empty()) why = "how many blocks it is launched with at other sizes is not known";
       if (launch && plan_instance(i, *launch)) ++planned;
       else if (launch) why = "neither its grid nor a condition in it depends on an integer argument";
@@ -186,6 +200,8 @@ class Planner {
         follows |= launch.site->grid[axis]->uses(name) || launch.site->block[axis]->uses(name);
       if (follows) varied.push_back(name);
     }
+    for (auto& [name, member] : launch.members)
+      if (std::ranges::find(varied, name) == varied.end()) varied.push_back(name);
     std::vector<std::vector<Size>> sizes;
     for (auto& name : varied)
       sizes.push_back(sizes_of(launch.variables.at(name), block_along(launch, name, instance.geometry.block),
@@ -219,7 +235,7 @@ class Planner {
   void add(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
     if (plan_.launches.size() - begin >= kMostSizes) return;
     auto made = launched_with(index, launch, changed);
-    if (!made || made->values.empty()) return;
+    if (!made || !made->has_other_values()) return;
     made->shown = shown;
     if (!is_planned(*made)) plan_.launches.push_back(*std::move(made));
   }
@@ -253,6 +269,16 @@ class Planner {
       arguments["arg.a" + std::to_string(p)] = as_models_read(mep_.parameters[p].scalar, value);
       if (value != *recorded && !fits(value, mep_.parameters[p], instance.parameters[p].size)) return std::nullopt;
       if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
+    }
+    for (auto& [name, member] : launch.members) {
+      const int64_t value = variables.at(name);
+      const std::string shown = mep_.parameters[member.parameter].name + member.path;
+      arguments[shown] = value, arguments[member.variable()] = as_models_read(member.type, value);
+      if (value == launch.variables.at(name)) continue;
+      const auto declared = DeclaredNumber::of(member.type);
+      if (!declared || value < 0 || (declared->bits < 64 && value >> (declared->bits - 1) != 0)) return std::nullopt;
+      made.parts.push_back({instance.parameters[member.parameter].offset + member.offset, declared->bits / 8, value});
+      made.size.values[shown] = value;
     }
     if (!question_.premise) return made;
     if (index < question_.recorded.size())
@@ -321,7 +347,7 @@ class Planner {
       }
       auto made = launched_with(index, launch, larger);
       const bool much = more == kLargerSizes - 1 && instance.region_bytes() > kLargestDoubled;
-      if (!made || made->values.empty() || growth * growth > kMostGrowth || much) continue;
+      if (!made || !made->has_other_values() || growth * growth > kMostGrowth || much) continue;
       made->growth = growth * growth;
       plan_.launches.push_back(*std::move(made));
     }
@@ -360,7 +386,7 @@ class Planner {
         if (added == kMostBranches) return;
         auto made = is_size ? launched_with(index, launch, {{name->first, value}})
                             : launched_with(index, launch, {}, std::pair(p, value));
-        if (!made || made->values.empty() || is_planned(*made)) continue;
+        if (!made || !made->has_other_values() || is_planned(*made)) continue;
         plan_.launches.push_back(*std::move(made)), ++added;
       }
     }
@@ -378,7 +404,7 @@ class Planner {
       for (int64_t value : {*recorded - 1, *recorded + 1}) {
         if (added == kMostFactors) return;
         auto made = launched_with(index, launch, {}, std::pair(p, value));
-        if (!made || made->values.empty() || is_planned(*made)) continue;
+        if (!made || !made->has_other_values() || is_planned(*made)) continue;
         plan_.launches.push_back(*std::move(made)), ++added;
       }
     }
@@ -403,7 +429,7 @@ class Planner {
       std::snprintf(text, sizeof text, " = %.6g", value);
       made->size.pointers += (made->size.pointers.empty() ? "" : ", ") + mep_.parameters[p].name + text;
     }
-    if (!made->values.empty()) plan_.launches.push_back(*std::move(made));
+    if (made->has_other_values()) plan_.launches.push_back(*std::move(made));
   }
 
   /// Every pointer one element further, which no longer is a multiple of more than that; and memory that a caller of
@@ -414,7 +440,7 @@ class Planner {
     // There is room where each size is one less.
     Bindings smaller;
     for (auto& name : varied) smaller[name] = launch.variables.at(name) - 1;
-    if (auto moved = launched_with(index, launch, smaller); moved && !moved->values.empty()) {
+    if (auto moved = launched_with(index, launch, smaller); moved && moved->has_other_values()) {
       for (auto [parameter, bytes] : all)
         if (!question_.aligned.contains(parameter)) moved->moved[parameter] = bytes;
       moved->size.pointers = "pointers one element further";
@@ -442,11 +468,11 @@ class Planner {
 
 }  // namespace
 
-bool knows_launches(const Mep& mep, const std::set<int>& axes) {
+bool knows_launches(const Mep& mep, const std::set<int>& axes, const std::vector<KernelModel::Member>& members) {
   return std::ranges::any_of(mep.launches, [&](const LaunchSite& site) {
     const LaunchSite over = over_arguments(site, mep);
     return std::ranges::any_of(mep.instances, [&](auto& one) {
-      const auto launch = as_launched(mep, one, over);
+      const auto launch = as_launched(mep, one, over, members);
       return launch && std::ranges::none_of(axes, [&](int axis) { return launch->as_recorded.contains(axis); });
     });
   });

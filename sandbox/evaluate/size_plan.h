@@ -1,10 +1,10 @@
 // Sizes that were not recorded, at which a finalist is run beside the original: for the smallest recorded launches, and
-// each integer argument that a launch's grid or the kernel's conditions depend on, sizes around the recorded one, at
-// the edges of blocks, tiny ones, and some at random. The grid is that of the application's launch site. Arguments
-// that the site computes from the same variable follow it. Further launches take other branches: an integer that is
-// compared with a constant has that value and those beside it, and numbers of floating point have others. And further
-// ones have every pointer one element further, as none of them need be a multiple of more than its type asks for, or
-// the same memory twice, as a caller passes it.
+// each integer argument, or member of a structure, that a launch's grid or the kernel's conditions depend on, sizes
+// around the recorded one, at the edges of blocks, tiny ones, and some at random. The grid is that of the application's
+// launch site. Arguments that the site computes from the same variable follow it. Further launches take other branches:
+// an integer that is compared with a constant has that value and those beside it, and numbers of floating point have
+// others. And further ones have every pointer one element further, as none of them need be a multiple of more than its
+// type asks for, or the same memory twice, as a caller passes it.
 //
 // Recorded memory has room for smaller sizes only; larger ones ask for memory that has grown. Pure: nothing is read or
 // run.
@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/model/candidate/candidate.h"
+#include "core/model/kernel/kernel_model.h"
 #include "core/model/mep.h"
 #include "sandbox/evaluate/runner/sizes/sized_instance.h"
 
@@ -28,12 +29,13 @@ struct SizeQuestion {
   uint64_t seed = 0;                       ///< Of the sizes at random, which proposers are not shown.
   /// For each recorded launch what it gave the variables of the premise; a size's own arguments come before.
   std::vector<Bindings> recorded = {};
+  std::vector<KernelModel::Member> members = {};  ///< Of structures that the kernel gets by value.
 };
 
 SizePlan plan_sizes(const Mep& mep, const SizeQuestion& question);
 
 /// Some launch site says how many blocks a recorded launch has along these axes, so that it says that of other sizes,
 /// too.
-bool knows_launches(const Mep& mep, const std::set<int>& axes);
+bool knows_launches(const Mep& mep, const std::set<int>& axes, const std::vector<KernelModel::Member>& members = {});
 
 }  // namespace kernelift::sandbox

@@ -72,6 +72,41 @@ std::vector<int64_t> values_of(const SizePlan& plan, const std::string& paramete
   return values;
 }
 
+TEST(SizePlan, VariesMembersOfAStructureThatTheGridNames) {
+  // k<<<(view.rows + B - 1) / B, B>>>(view), with struct View { float* data; int rows, columns; }
+  struct View {
+    uint64_t data;
+    int rows, columns;
+  };
+  Mep mep;
+  mep.kernel_name = "k";
+  mep.parameters = {{"v", "View", "", false, ""}};
+  mep.parameters[0].record = "View";
+  mep.launches = {site_of("(view.rows + B - 1) / B", "1", {"view"})};
+  MepInstance& instance = mep.instances.emplace_back();
+  instance.id = "a", instance.geometry = {{8, 1, 1}, {128, 1, 1}, 0, false};
+  pass<uint64_t>(instance, 7), pass<View>(instance, {0x1000, 1000, 50});
+  instance.parameters.erase(instance.parameters.begin());  // It lies behind other bytes.
+  SizeQuestion question{with_block(256)};
+  EXPECT_TRUE(plan_sizes(mep, question).launches.empty());
+  EXPECT_FALSE(knows_launches(mep, {0}));
+  question.members = {{0, 0, "pointer", ".data"}, {0, 8, "int", ".rows"}, {0, 12, "int", ".columns"}};
+  EXPECT_TRUE(knows_launches(mep, {0}, question.members));
+  const SizePlan plan = plan_sizes(mep, question);
+  EXPECT_THAT(values_of(plan, "v.rows"), Contains(999));
+  EXPECT_THAT(values_of(plan, "v.rows"), Contains(1));
+  EXPECT_TRUE(values_of(plan, "v.columns").empty()) << "nothing is launched by it";
+  for (auto& sized : plan.launches) {
+    ASSERT_EQ(sized.parts.size(), 1u);
+    EXPECT_EQ(sized.parts[0].offset, instance.parameters[0].offset + 8);
+    EXPECT_EQ(sized.parts[0].bytes, 4u);
+    EXPECT_EQ(sized.parts[0].value, sized.size.values.at("v.rows"));
+    EXPECT_EQ(sized.geometry.grid.x, (sized.parts[0].value + 127) / 128);
+  }
+  question.premise = "arg.a0.o8 % 8 == 0"_e;
+  for (int64_t rows : values_of(plan_sizes(mep, question), "v.rows")) EXPECT_EQ(rows % 8, 0);
+}
+
 TEST(SizePlan, HasTheEdgesOfBlocksAndTheTinySizes) {
   const Candidate candidate = with_block(1024);
   const SizePlan plan = plan_sizes(one_size(), {candidate});

@@ -15,10 +15,18 @@ namespace kernelift::sandbox {
 /// Of a plan: most smaller sizes for one recorded instance, larger sizes, and instances.
 inline constexpr size_t kMostSizes = 12, kLargerSizes = 4, kMostSizedInstances = 2;
 
+/// An integer in a structure that is passed by value: bytes of the launch's arguments.
+struct ArgumentPart {
+  uint64_t offset = 0;
+  uint32_t bytes = 0;
+  int64_t value = 0;
+};
+
 struct SizedInstance {
   size_t instance = 0;               ///< Index of the recorded instance.
   OtherSize size;                    ///< The difference, for people.
   std::map<size_t, int64_t> values;  ///< Integer arguments that have another value, by parameter.
+  std::vector<ArgumentPart> parts;   ///< The same of integers in structures.
   std::map<size_t, int64_t> moved;   ///< Pointers that are moved, by so many bytes, by parameter.
   std::map<size_t, size_t> same;     ///< Pointers that are equal to another one: both by parameter.
   /// Memory behind pointer arguments is so many times as large, filled with values like the recorded ones, and lies
@@ -26,6 +34,8 @@ struct SizedInstance {
   double growth = 1;
   Geometry geometry;  ///< The original's; a candidate's follows from it.
   bool shown = true;  ///< To proposers, if a candidate is wrong there.
+
+  bool has_other_values() const { return !values.empty() || !parts.empty(); }
 };
 
 /// What a finalist is run at beside the recorded inputs.

@@ -88,6 +88,7 @@ Result<SizedMemory> memory_of(const Workbench& bench, const SizedInstance& sized
   auto at = [&](size_t parameter) { return recorded.parameters[parameter].offset; };
   for (auto [parameter, value] : sized.values)
     std::memcpy(&made.arguments[at(parameter)], &value, recorded.parameters[parameter].size);
+  for (auto& part : sized.parts) std::memcpy(&made.arguments[part.offset], &part.value, part.bytes);
   for (auto [parameter, other] : sized.same)
     std::memcpy(&made.arguments[at(parameter)], &made.arguments[at(other)], sizeof(uint64_t));
   for (auto [parameter, bytes] : sized.moved) {

@@ -8,9 +8,12 @@ namespace {
 
 Json to_json(const SizedInstance& sized) {
   const Dim3 &grid = sized.geometry.grid, &block = sized.geometry.block;
+  Json parts = Json::array();
+  for (auto& part : sized.parts) parts.push_back({part.offset, part.bytes, part.value});
   return {{"instance", sized.instance},
           {"size", kernelift::to_json(sized.size)},
           {"values", sized.values},
+          {"parts", std::move(parts)},
           {"moved", sized.moved},
           {"same", sized.same},
           {"growth", sized.growth},
@@ -28,6 +31,7 @@ SizedInstance sized_instance_from_json(const Json& from) {
   sized.instance = from.at("instance"), sized.size = other_size_from_json(from.at("size"));
   sized.growth = from.at("growth"), sized.shown = from.at("shown");
   from.at("values").get_to(sized.values), from.at("moved").get_to(sized.moved), from.at("same").get_to(sized.same);
+  for (auto& part : from.at("parts")) sized.parts.push_back({part.at(0), part.at(1), part.at(2)});
   sized.geometry = {dim(from.at("grid")), dim(from.at("block")), from.at("shared_bytes"), from.at("cooperative")};
   return sized;
 }
