@@ -6,6 +6,7 @@
 #include "core/base/words.h"
 #include "core/compiler/written/source_tokens.h"
 #include "core/model/kernel_key.h"
+#include "reintegrate/patch/constants/kernel_text.h"
 #include "reintegrate/patch/launch/site_terms.h"
 
 namespace kernelift::reintegrate {
@@ -55,6 +56,26 @@ Result<std::string> renamed(std::string definition, const std::string& name, con
   return definition;
 }
 
+/// The hunk adds what changes nothing that is there: declarations, directives, hints for loops. A line within a
+/// function that the kernel calls would be the original's, too.
+bool adds_declarations(const Hunk& hunk, const std::vector<TextLine>& old_lines,
+                       const std::vector<TextLine>& new_lines) {
+  const bool hints =
+      std::all_of(new_lines.begin() + static_cast<ptrdiff_t>(hunk.new_begin),
+                  new_lines.begin() + static_cast<ptrdiff_t>(hunk.new_end), [](const TextLine& line) {
+                    const auto tokens = source_tokens(line.text);
+                    return tokens.size() > 2 && tokens[0].is("#") && tokens[1].is("pragma") && tokens[2].is("unroll");
+                  });
+  if (hints || old_lines.empty()) return true;
+  // The lines are parts of one text.
+  const char* begin = old_lines.front().text.data();
+  const size_t at = hunk.old_begin < old_lines.size()
+                        ? static_cast<size_t>(old_lines[hunk.old_begin].text.data() - begin)
+                        : static_cast<size_t>(old_lines.back().text.data() + old_lines.back().text.size() - begin);
+  const auto& last = old_lines.back().text;
+  return is_at_namespace_scope(std::string(begin, last.data() + last.size()), at);
+}
+
 }  // namespace
 
 Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const ScannedKernel& kernel,
@@ -98,8 +119,9 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
     const size_t before = hunk.old_end - hunk.old_begin, after = hunk.new_end - hunk.new_begin;
     const bool in_front_of_it = hunk.old_end <= begin, behind = hunk.old_begin >= end;
     if (in_front_of_it || behind) {
-      if (before != 0)
-        return refused("the candidate changes '" + std::string(old_lines[hunk.old_begin].text) +
+      if (before != 0 || !adds_declarations(hunk, old_lines, new_lines))
+        return refused("the candidate changes '" +
+                       std::string(old_lines[std::min(hunk.old_begin, old_lines.size() - 1)].text) +
                        "' outside of the kernel, which the original beside it uses too");
       // What is added right in front of the kernel is for the one that needs it.
       const bool near = in_front_of_it && std::all_of(old_lines.begin() + static_cast<ptrdiff_t>(hunk.old_end),

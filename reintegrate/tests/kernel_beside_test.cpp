@@ -91,6 +91,20 @@ TEST(KernelBeside, LeavesWhatIsAddedAroundItAndTakesWhatIsAddedRightInFront) {
   EXPECT_EQ(made->copied.find("helper"), std::string::npos);
 }
 
+TEST(KernelBeside, IsRefusedWhereAFunctionThatTheOriginalCallsGetsALine) {
+  Question q;
+  q.text.replace(q.text.find("int before"), 0, "__device__ int helper(int n) {\n  for (;;) n = n;\n  return n;\n}\n");
+  q.candidate = q.text, q.first_line = 6;
+  q.replace("  if (threadIdx.x < n) a", "  a");
+  const Question as_it_is = q;
+  q.replace("  for (;;)", "#pragma unroll 4\n  for (;;)");
+  EXPECT_EQ(q.refusal(), "") << "a hint";
+  q = as_it_is;
+  q.replace("  return n;", "  if (n > 100) return 0;\n  return n;");
+  EXPECT_EQ(q.refusal(),
+            "the candidate changes '  return n;' outside of the kernel, which the original beside it uses too");
+}
+
 TEST(KernelBeside, ReadsATemplatesHeadAsTokens) {
   for (auto* head :
        {"template <class T, bool S = sizeof(T) <= 4>\n", "template <class T = A<A<int>>>  // of (a pair\n"}) {

@@ -64,7 +64,7 @@ rm candidates.json
 
 expect_gain "$KL" optimize --device cpu --build 'nvcc -O2 app.cu -o app' --run ./app --time 10s
 git diff HEAD~1 -- app.cu > "$WORK/patch"
-grep -q '^+.*%.*?' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the patched launch asks nothing"; }
+grep -q '^+.*if (.*%\|^+.*%.*?' "$WORK/patch" || { cat "$WORK/patch" >&2; fail "the patched launch asks nothing"; }
 expect_exit 0 "$KL" build --device cpu -- nvcc -O2 app.cu -o app
 answers > "$WORK/after"
 diff "$WORK/before" "$WORK/after" || fail "the patched application gives other answers at some sizes"
