@@ -107,8 +107,8 @@ void zero_members(CallBase& call) {
 class EqualArms {
  public:
   /// True if whatever the program does from `one` on, it does from `other` on.
-  bool hold(BasicBlock* from, BasicBlock* one, BasicBlock* other) {
-    if (one == other || one->getSinglePredecessor() != from || other->getSinglePredecessor() != from) return false;
+  bool hold(BasicBlock* one, BasicBlock* other) {
+    if (one == other) return false;
     std::vector<std::pair<BasicBlock*, BasicBlock*>> open{{one, other}};
     blocks_[one] = other, in_other_.insert(other);
     while (!open.empty()) {
@@ -129,7 +129,7 @@ class EqualArms {
         open.push_back({next, its});
       }
     }
-    return are_closed(from) && phis_agree() && locals_agree();
+    return are_apart() && phis_agree() && locals_agree();
   }
 
  private:
@@ -161,18 +161,10 @@ class EqualArms {
     return true;
   }
 
-  /// Nothing but the branch leads into either part, and neither is the other.
-  bool are_closed(BasicBlock* from) {
-    SmallPtrSet<BasicBlock*, 8> ones;
-    for (auto& [one, other] : blocks_) ones.insert(one);
-    for (auto& [one, other] : blocks_) {
-      if (in_other_.contains(one)) return false;
-      for (auto* before : predecessors(one))
-        if (before != from && !ones.contains(before)) return false;
-      for (auto* before : predecessors(other))
-        if (before != from && !in_other_.contains(before)) return false;
-    }
-    return true;
+  /// Neither part is the other. Both may be reached from elsewhere as well, as by a condition of two parts: what they
+  /// do is the same from their beginnings on, and no block of theirs asks from where it was reached.
+  bool are_apart() const {
+    return none_of(blocks_, [&](auto& pair) { return in_other_.contains(pair.first); });
   }
 
   bool phis_agree() {
@@ -204,14 +196,15 @@ class EqualArms {
 };
 
 /// A branch between two parts that do the same takes the second: a launch that was written twice, in two sizes.
-void join_equal_arms(Function& function) {
-  for (bool again = true; again;) {
+bool join_equal_arms(Function& function) {
+  bool any = false;
+  for (bool again = true; again; any |= again) {
     again = false;
     for (BasicBlock& block : function) {
       auto* branch = dyn_cast<BranchInst>(block.getTerminator());
       if (!branch || !branch->isConditional()) continue;
       BasicBlock *one = branch->getSuccessor(0), *other = branch->getSuccessor(1);
-      if (!EqualArms().hold(&block, one, other)) continue;
+      if (!EqualArms().hold(one, other)) continue;
       one->removePredecessor(&block);
       BranchInst::Create(other, branch->getIterator());
       branch->eraseFromParent();
@@ -220,6 +213,7 @@ void join_equal_arms(Function& function) {
       break;
     }
   }
+  return any;
 }
 
 /// The functions with such a call, but for kernels' stubs, which launch what was configured elsewhere.
@@ -318,7 +312,11 @@ void cut_launches(Module& module) {
         if (launches_by_structure(*call)) zero_members(*call);
       }
   run(module, "function(sroa,adce)");
-  for (Function* function : functions) join_equal_arms(*function);
+  // Of `a || b` one part is joined, and then, without what b asked, the other.
+  for (bool joined = true; joined; run(module, "function(adce,simplifycfg)")) {
+    joined = false;
+    for (Function* function : functions) joined |= join_equal_arms(*function);
+  }
   // A condition of two parts leaves a branch behind, and its removal what the branch asked.
   run(module, "function(sroa,adce,simplifycfg,adce,simplifycfg,adce)");
 }

@@ -93,6 +93,10 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
         return refused(place_of(setting.range) + " sets an attribute of '" + name +
                        "' that a kernel beside it would not have");
   }
+  for (auto& pointer : scan.pointers)
+    if (std::ranges::find(pointer.kernels, kernel.id) != pointer.kernels.end())
+      return refused(place_of(pointer.range) + " gives '" + name +
+                     "' to other code, which may set or ask for what a kernel beside it would not have");
   if (where.end > file.text.size() || where.begin >= where.end || where.line == 0 ||
       where.end_line > file.lines.size() || where.end_line < where.line)
     return refused("the definition of '" + name + "' is not where the scan found it");

@@ -374,6 +374,7 @@ class Planner {
   /// Refuses or notes conditionals whose other branches, compiled by other builds, were not part of any trial.
   Status check_conditionals() {
     KERNELIFT_ASSIGN(bool geometry_changes, changes_geometry());
+    if (geometry_changes || !beside_.empty()) KERNELIFT_TRY(check_other_definitions());
     for (auto& function : mep_.functions) {
       if (draft_.is_outside(function.file)) continue;
       KERNELIFT_ASSIGN(OpenFile * file, draft_.open(function.file));
@@ -387,6 +388,26 @@ class Planner {
                                " was judged only as this build compiles it: the patch changes '" + one.word +
                                "' around it.");
       }
+    }
+    return done();
+  }
+
+  /// Another branch of a conditional may define the kernel once more: the same launch, which changes, would run that
+  /// one.
+  Status check_other_definitions() {
+    const ScannedKernel* kernel = family_.kernel();
+    if (!kernel || draft_.is_outside(kernel->definition.file)) return done();
+    KERNELIFT_ASSIGN(OpenFile * file, draft_.open(kernel->definition.file));
+    for (size_t at : definitions_of(file->text, own_name(mep_.kernel_name))) {
+      auto is_there = [&](const ScannedKernel& one) {
+        return draft_.same_file(one.definition.file, file->path) && one.definition.begin <= at &&
+               at < one.definition.end;
+      };
+      if (std::ranges::none_of(q_.scan->kernels, is_there))
+        return refused(
+            "the launch of '" + mep_.kernel_name + "' would change, and " + file->name + ":" +
+            std::to_string(1 + std::count(file->text.begin(), file->text.begin() + static_cast<ptrdiff_t>(at), '\n')) +
+            " defines it once more, in code that this build leaves out");
     }
     return done();
   }

@@ -129,6 +129,17 @@ TEST_F(HostProofTest, ProvesALaunchThatAsksForAlignment) {
   auto proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
   EXPECT_TRUE(proof.ok()) << proof.error().message;
   expect_refused(*patch, "(unsigned long long)(a)", "(unsigned long long)(options.verbose++, a)");
+  // In other blocks, too: a question of several parts reaches a launch by several ways.
+  launch_blocks_of(128);
+  for (auto& several : {guard, LaunchGuard({Premise::holds("n % 64 == 0 || n >= 4096"_e)})}) {
+    patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root, nullptr, several});
+    ASSERT_TRUE(patch.ok()) << patch.error().message;
+    EXPECT_HAS(patch->changes[0].after, "  else\n    scale<<<grid, BLOCK>>>(a, n);\n");
+    proof = prove_host_half({request.mep, &*request.scan, *patch, request.host});
+    EXPECT_TRUE(proof.ok()) << proof.error().message;
+    expect_refused(*patch, "128>>>(a, n);", "128>>>(a, n - 1);");
+    expect_refused(*patch, "    scale<<<grid, BLOCK>>>(a, n);", "    scale<<<grid, BLOCK>>>(a, n + 1);");
+  }
 }
 
 TEST_F(HostProofTest, ProvesALaunchThatChoosesBetweenInstancesOfTwoTemplates) {

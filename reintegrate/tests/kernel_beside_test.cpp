@@ -72,6 +72,9 @@ TEST(KernelBeside, IsRefusedWhereTheApplicationSetsWhatTheOriginalMayBeLaunchedW
   EXPECT_EQ(q.refusal(), "host.cu:12 sets an attribute of 'k' that a kernel beside it would not have");
   q.scan.settings[0].kernels = {"2"};
   EXPECT_EQ(q.refusal(), "");
+  q.scan.pointers = {{{"1"}, {"host.cu", 0, 9, 15, 15}}};  // allow(k, 65536), which calls cudaFuncSetAttribute.
+  EXPECT_EQ(q.refusal(),
+            "host.cu:15 gives 'k' to other code, which may set or ask for what a kernel beside it would not have");
 }
 
 TEST(KernelBeside, LeavesWhatIsAddedAroundItAndTakesWhatIsAddedRightInFront) {

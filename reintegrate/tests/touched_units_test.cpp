@@ -190,5 +190,19 @@ TEST_F(HostProofTest, AFileThatNoKnownCompileReadsIsNotPatched) {
   EXPECT_HAS(verdict(), "no compile command is known that reads it");
 }
 
+TEST_F(HostProofTest, RefusesOtherBlocksWhereAnotherBuildDefinesTheKernelOtherwise) {
+  write("src/app.cu",
+        std::string(kApplication) +
+            "#ifdef TWO_STEPS\n__global__ void scale(float* a, int n) {\n  __shared__ float s[BLOCK];\n}\n"
+            "#endif\n");
+  launch_blocks_of(128);
+  candidate("blockIdx.x * BLOCK", "blockIdx.x * 128");
+  auto patch = plan_patch({request.mep, request.original, request.candidate, &*request.scan, root});
+  ASSERT_FALSE(patch.ok());
+  EXPECT_NE(patch.error().message.find("src/app.cu:35 defines it once more, in code that this build leaves out"),
+            std::string::npos)
+      << patch.error().message;
+}
+
 }  // namespace
 }  // namespace kernelift::reintegrate

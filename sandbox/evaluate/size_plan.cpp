@@ -22,7 +22,8 @@ namespace {
 constexpr uint64_t kLargestGrown = 64 << 20;   // Bytes of an instance's memory that is made larger.
 constexpr uint64_t kLargestDoubled = 4 << 20;  // The same, where sizes are twice as large.
 constexpr double kMostGrowth = 64;
-constexpr size_t kMostBranches = 6;   // Launches of an instance.
+constexpr size_t kMostBranches = 6;   // Launches of an instance, for each integer that is compared;
+constexpr size_t kMostOfAll = 18;     // for all of them.
 constexpr size_t kMostFactors = 6;    // Launches with another value of an integer that decides no size.
 constexpr int64_t kLargestFlag = 16;  // A larger number is a size, of which smaller ones are tried anyway.
 
@@ -226,10 +227,9 @@ class Planner {
     add_branches(index, launch, varied);
     add_factors(index, launch, varied);
     add_numbers(index, launch);
-    if (varied.empty()) return plan_.launches.size() > begin;
-    add_larger(index, launch, varied);
+    if (!varied.empty()) add_larger(index, launch, varied);
     add_pointers(index, launch, varied);
-    return true;
+    return !varied.empty() || plan_.launches.size() > begin;
   }
 
   void add(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
@@ -370,8 +370,9 @@ class Planner {
   /// them.
   void add_branches(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
     const MepInstance& instance = mep_.instances[index];
-    size_t added = 0;
+    size_t of_all = 0;
     for (auto& [p, constants] : question_.compared) {
+      size_t added = 0;
       const auto recorded = p < mep_.parameters.size() ? mep_.integer_argument(instance, p) : std::nullopt;
       auto name = std::ranges::find_if(launch.directly, [p = p](auto& one) { return one.second == p; });
       const bool is_size = name != launch.directly.end() && std::ranges::find(varied, name->first) != varied.end();
@@ -383,11 +384,11 @@ class Planner {
       if (mep_.parameters[p].type == "bool")
         std::erase_if(values, [](int64_t value) { return value < 0 || value > 1; });
       for (int64_t value : values) {
-        if (added == kMostBranches) return;
+        if (added == kMostBranches || of_all == kMostOfAll) break;
         auto made = is_size ? launched_with(index, launch, {{name->first, value}})
                             : launched_with(index, launch, {}, std::pair(p, value));
         if (!made || !made->has_other_values() || is_planned(*made)) continue;
-        plan_.launches.push_back(*std::move(made)), ++added;
+        plan_.launches.push_back(*std::move(made)), ++added, ++of_all;
       }
     }
   }

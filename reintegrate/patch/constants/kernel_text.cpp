@@ -45,6 +45,17 @@ std::optional<KernelText> kernel_text(const std::string& text, const std::string
   return std::nullopt;
 }
 
+std::vector<size_t> definitions_of(const std::string& text, const std::string& name) {
+  std::vector<size_t> found;
+  const auto tokens = source_tokens(text);
+  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
+    if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
+    const size_t body = behind_bracket(tokens, at + 1, "(", ")");
+    if (body < tokens.size() && tokens[body].is("{")) found.push_back(tokens[at].offset);
+  }
+  return found;
+}
+
 bool is_at_namespace_scope(const std::string& text, size_t at) {
   const auto tokens = source_tokens(text);
   std::vector<bool> open;  // Whether each open brace or bracket is a namespace's.

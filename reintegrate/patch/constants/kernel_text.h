@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kernelift::reintegrate {
 
@@ -15,6 +16,9 @@ struct KernelText {
 
 /// nullopt: the text does not define a kernel of this name, without scopes and template arguments.
 std::optional<KernelText> kernel_text(const std::string& text, const std::string& name);
+
+/// All definitions of functions of this name, in code that a build leaves out, too: the bytes of their names.
+std::vector<size_t> definitions_of(const std::string& text, const std::string& name);
 
 /// True if the byte is in no brackets and in no braces but those of namespaces: what is inserted there changes no
 /// declaration.

@@ -88,7 +88,9 @@ std::string broken(const std::string& launch, const std::string& before, size_t 
 std::optional<ByteEdit> statement(const std::string& source, const LaunchSite& site, const std::string& condition,
                                   const std::string& tuned) {
   const SourceRange& where = site.range;
-  if (site.through_macro || where.begin >= where.end || where.end > source.size()) return std::nullopt;
+  // What is around the launch may be a macro, in which it would stand twice.
+  const bool own = site.kernel_range.begin == where.begin || !site.launcher.empty();
+  if (site.through_macro || !own || where.begin >= where.end || where.end > source.size()) return std::nullopt;
   const Tokens tokens = source_tokens(source);
   const auto first = std::ranges::find(tokens, where.begin, &SourceToken::offset);
   const auto behind = std::ranges::find_if(tokens, [&](auto& token) { return token.offset >= where.end; });
