@@ -174,7 +174,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   kernelift::hold_standard_streams();
-  std::signal(SIGCHLD, SIG_DFL);  // Who starts us may ignore it: then nobody would learn how a child ended.
+  std::signal(SIGCHLD, SIG_DFL);  // An ignored one is inherited, and waitpid() could not say how a child ended.
   std::signal(SIGPIPE, SIG_IGN);  // A closed pipe must be a failed write, not the end of a six-hour run.
   if (kernelift::is_wrapper_name(argv[0]))
     return kernelift::wrapper_main(argc, argv, kernelift::sandbox::make_cpu_image);

@@ -18,7 +18,7 @@ struct Shape {
   int64_t unit = 1;     ///< Bytes of an element.
   std::string trouble;  ///< Why there is none; empty if there is.
   /// No stride is a multiple of the next, as of a tensor with strides of its own along each axis. Equal subscripts are
-  /// equal elements, and of different ones nothing is known: `trouble` says so to those who have to know.
+  /// equal elements, and different ones may be one element: a question that needs them apart refuses, by `trouble`.
   bool crossing = false;
 };
 

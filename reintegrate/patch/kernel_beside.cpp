@@ -143,9 +143,7 @@ Result<KernelBeside> kernel_beside(const Mep& mep, const ScanIndex& scan, const 
   for (size_t line = new_begin; line < new_end; ++line)
     definition += (line > new_begin ? newline : "") + std::string(new_lines[line].text);
 
-  beside.name = name + "_tuned";
-  for (int number = 2; !whole_words(file.text, beside.name).empty(); ++number)
-    beside.name = name + "_tuned" + std::to_string(number);
+  beside.name = unused_name(file.text, name + "_tuned");
   KERNELIFT_ASSIGN(std::string tuned, renamed(definition, name, beside.name, visible));
   KERNELIFT_ASSIGN(std::string copy,
                    renamed(file.text.substr(where.begin, where.end - where.begin), name, beside.name, visible));

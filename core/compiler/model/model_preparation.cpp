@@ -91,8 +91,9 @@ void inline_calls(llvm::Module& module, llvm::Function& kernel) {
 
 /// A structure that the kernel gets by value and changes is a variable of each thread. What is only read stays where it
 /// is: its members are parameters. EXPECTS: objects that only hold a structure's address for a while are registers, as
-/// PyTorch's accessor of a tensor's row, which points at the sizes in the tensor's own.
-void give_changed_structures_memory(llvm::Function& kernel) {
+/// PyTorch's accessor of a tensor's row, which points at the sizes in the tensor's own. True: some have memory now.
+bool give_changed_structures_memory(llvm::Function& kernel) {
+  bool any = false;
   for (auto& argument : kernel.args()) {
     if (!argument.hasByValAttr()) continue;
     llvm::SmallVector<llvm::Value*> open{&argument};
@@ -118,7 +119,9 @@ void give_changed_structures_memory(llvm::Function& kernel) {
     argument.replaceAllUsesWith(own);
     const uint64_t bytes = kernel.getParent()->getDataLayout().getTypeAllocSize(argument.getParamByValType());
     builder.CreateMemCpy(own, align, &argument, align, bytes);
+    any = true;
   }
+  return any;
 }
 
 bool steps_in_packed_structure(const llvm::Value* pointer) {
@@ -443,7 +446,6 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
     analyses.invalidate(kernel, registers.run(kernel, analyses));
   };
   auto simplify = [&] {
-    move_to_registers();
     // Before instructions are combined: the increment of such a counter becomes an `or`, which is no recurrence.
     bool unrolled = false;
     while (unroll_one(kernel, analyses, /*once=*/true)) unrolled = true;
@@ -459,12 +461,12 @@ Preparation prepare_for_model(llvm::Module& module, llvm::Function& kernel, cons
     analyses.invalidate(kernel, llvm::PreservedAnalyses::none());
   };
   move_to_registers();
-  give_changed_structures_memory(kernel);
+  if (give_changed_structures_memory(kernel)) move_to_registers();
   simplify();
   bool unrolled = false;
   while (kernel.getInstructionCount() < kMostInstructions && unroll_one(kernel, analyses, /*once=*/false))
     unrolled = true;
-  if (unrolled) simplify();
+  if (unrolled) move_to_registers(), simplify();
   extend_by_sign(kernel);
   keep_values(kernel);
   return done;

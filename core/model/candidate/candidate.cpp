@@ -241,15 +241,15 @@ std::string Step::text() const {
 }
 
 std::vector<Step> as_told(const std::vector<Step>& steps) {
-  auto turns = [](const Step& step) { return step.origin == Step::Origin::Knob && step.summary.empty(); };
+  auto sets_knobs = [](const Step& step) { return step.origin == Step::Origin::Knob && step.summary.empty(); };
   Bindings first;
   for (auto& step : steps)
-    if (turns(step)) first.insert(step.replaced.begin(), step.replaced.end());
+    if (sets_knobs(step)) first.insert(step.replaced.begin(), step.replaced.end());
   std::vector<Step> told;
   std::set<std::string> seen;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     Step one = *step;
-    if (turns(one)) {
+    if (sets_knobs(one)) {
       one.parameters.clear(), one.replaced.clear();
       for (auto& [name, value] : step->parameters) {
         const auto before = first.find(name);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/compiler/written/source_tokens.h"
 
 namespace kernelift::reintegrate {
@@ -31,29 +32,42 @@ size_t begin_of_declaration(const std::vector<SourceToken>& tokens, size_t at) {
   return begin;
 }
 
+/// Of one definition: the indexes of its name and of the brace that opens its body.
+struct NamedBody {
+  size_t name = 0, body = 0;
+};
+std::vector<NamedBody> bodies_of(const std::vector<SourceToken>& tokens, const std::string& name) {
+  std::vector<NamedBody> found;
+  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
+    if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
+    const size_t body = behind_bracket(tokens, at + 1, "(", ")");
+    if (body < tokens.size() && tokens[body].is("{")) found.push_back({at, body});
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<KernelText> kernel_text(const std::string& text, const std::string& name) {
   const auto tokens = source_tokens(text);
-  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
-    if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
-    const size_t body = behind_bracket(tokens, at + 1, "(", ")");
-    if (body >= tokens.size() || !tokens[body].is("{")) continue;
-    const size_t behind = behind_bracket(tokens, body, "{", "}");
-    return KernelText{tokens[begin_of_declaration(tokens, at)].offset, tokens[body].end, tokens[behind - 1].end};
-  }
-  return std::nullopt;
+  const auto found = bodies_of(tokens, name);
+  if (found.empty()) return std::nullopt;
+  const auto [at, body] = found.front();
+  const size_t behind = behind_bracket(tokens, body, "{", "}");
+  return KernelText{tokens[begin_of_declaration(tokens, at)].offset, tokens[body].end, tokens[behind - 1].end};
 }
 
 std::vector<size_t> definitions_of(const std::string& text, const std::string& name) {
-  std::vector<size_t> found;
   const auto tokens = source_tokens(text);
-  for (size_t at = 0; at + 1 < tokens.size(); ++at) {
-    if (!tokens[at].is(name) || !tokens[at + 1].is("(")) continue;
-    const size_t body = behind_bracket(tokens, at + 1, "(", ")");
-    if (body < tokens.size() && tokens[body].is("{")) found.push_back(tokens[at].offset);
-  }
-  return found;
+  std::vector<size_t> names;
+  for (auto& one : bodies_of(tokens, name)) names.push_back(tokens[one.name].offset);
+  return names;
+}
+
+std::string unused_name(const std::string& text, const std::string& stem) {
+  std::string name = stem;
+  for (int number = 2; !whole_words(text, name).empty(); ++number) name = stem + std::to_string(number);
+  return name;
 }
 
 bool is_at_namespace_scope(const std::string& text, size_t at) {

@@ -20,6 +20,9 @@ std::optional<KernelText> kernel_text(const std::string& text, const std::string
 /// All definitions of functions of this name, in code that a build leaves out, too: the bytes of their names.
 std::vector<size_t> definitions_of(const std::string& text, const std::string& name);
 
+/// The stem, or the stem with the first number from 2 on, that the text does not use as a word.
+std::string unused_name(const std::string& text, const std::string& stem);
+
 /// True if the byte is in no brackets and in no braces but those of namespaces: what is inserted there changes no
 /// declaration.
 bool is_at_namespace_scope(const std::string& text, size_t at);

@@ -41,14 +41,6 @@ std::optional<size_t> line_to_insert_at(const std::string& text, size_t begin) {
   return line;
 }
 
-/// A name that the text does not use.
-std::string own_constant(const Mep& mep, const std::string& knob, const std::string& text) {
-  const std::string name = argument_constant(own_name(mep.kernel_name), knob);
-  std::string unused = name;
-  for (int number = 2; !whole_words(text, unused).empty(); ++number) unused = name + std::to_string(number);
-  return unused;
-}
-
 /// Indexes of the tokens that ask only whether a macro is defined.
 std::set<size_t> asked_whether_defined(const std::vector<SourceToken>& tokens) {
   std::set<size_t> asked;
@@ -99,7 +91,7 @@ Status give_own(const Mep& mep, const std::string& original, const Knob& knob, i
       return refused("'" + knob.name + "' is used outside of the kernel, too (line " + std::to_string(tokens[at].line) +
                      " of kernel.cu), so that the kernel cannot have one of its own");
   if (inside.empty()) return done();
-  const std::string own = own_constant(mep, knob.name, text),
+  const std::string own = unused_name(text, argument_constant(own_name(mep.kernel_name), knob.name)),
                     type = knob.is_macro ? "" : type_of(knob.name, tokens, *definition);
   const auto line = line_to_insert_at(text, kernel->begin);
   if (!line) return refused("'" + mep.kernel_name + "' begins in the middle of a line");
