@@ -42,6 +42,8 @@ std::vector<std::string> evidence_notes(const Verdict& figures, bool guarded) {
     notes.push_back(std::string("With values that were not recorded it was ") + kNoFurtherInputs + ".");
   if (figures.other_sizes) notes.push_back(proof_note(*figures.other_sizes, guarded));
   notes.push_back(sizes_note(figures.sizes_run));
+  if (auto* code = figures.untried_code())
+    notes.push_back("No launch in check mode came to " + code->text() + ": nothing is known of what it does there.");
   if (auto& field = figures.field)
     notes.push_back(std::string("In exact arithmetic") +
                     (field->found == FieldEquality::Found::Equal ? " it computes " : ": ") + field->text() + ".");

@@ -277,6 +277,7 @@ std::string report_body(const ReportData& data) {
     };
     say("at sizes that were not recorded", winner->other_sizes);
     say("was run at such sizes", winner->sizes_run);
+    say("has code that no launch in check mode came to", winner->not_run);
     say("in exact arithmetic", winner->field);
   }
   for (auto& line : data.fidelity) html += "<p class=\"dim\">Fidelity of the replay: " + escape(line) + "</p>";

@@ -34,6 +34,7 @@ struct ReportWinner {
   bool confirmed = false;        ///< Figures of a fresh process; else those of the search.
   std::string other_sizes = {};  ///< What is known of it at sizes that were not recorded; empty: not asked.
   std::string sizes_run = {};    ///< What came of running it there; empty: it was not.
+  std::string not_run = {};      ///< Code that no launch in check mode came to; empty: none is known.
   std::string field = {};        ///< What is known of its formulas; empty: not asked.
 };
 

@@ -66,6 +66,7 @@ ReportWinner winner_of(const tuner::RunTrial& trial, bool embedded) {
                       figures.speedup(),          figures.speedup_low(),  trial.confirmed.has_value()};
   if (figures.other_sizes) winner.other_sizes = figures.other_sizes->text();
   if (figures.sizes_run) winner.sizes_run = figures.sizes_run->text();
+  if (auto* code = figures.untried_code()) winner.not_run = code->text();
   if (figures.field) winner.field = figures.field->text();
   if (!trial.candidate.recipe.is_default()) winner.recipe = trial.candidate.recipe.text();
   if (reintegrate::EmbeddedGain gain = reintegrate::embedded_gain(trial); embedded && gain.low > 0)

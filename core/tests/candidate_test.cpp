@@ -276,6 +276,7 @@ TEST(Verdict, SurvivesJson) {
   verdict.other_sizes =
       OtherSizes{OtherSizes::Known::UnderPremise, "n % 4 == 0"_e, "n = 3", {Premise::no_overlap({"x", "y"})}, true};
   verdict.sizes_run.emplace().right = {{"a", {{"n", 31}}, ""}};
+  verdict.unreached = Unreached{{{3, 13}}, {"v = 0;"}};
   verdict.field.emplace().why = "exp";
   verdict.tolerance = 0.1, verdict.further_inputs = 0;
   verdict.sanitized = Sanitized{{"memcheck", "racecheck"}, true, "initcheck is not installed"};
@@ -288,6 +289,7 @@ TEST(Verdict, SurvivesJson) {
   EXPECT_EQ(back->distance, __builtin_inf());
   EXPECT_EQ(to_json(*back), to_json(verdict));
   EXPECT_EQ(back->beyond_recorded(), verdict.beyond_recorded());
+  EXPECT_EQ(back->unreached->places, verdict.unreached->places);
   EXPECT_EQ(back->beyond_recorded().size(), 6u) << "each of what a verdict may know";
   EXPECT_EQ(back->image.identity, verdict.image.identity);
   EXPECT_EQ(back->resources.occupancy, 0.75);

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #define KL_IMAGE_MAGIC 0x314547414d494c4bull /* "KLIMAGE1" */
-#define KL_IMAGE_VERSION 5
+#define KL_IMAGE_VERSION 6
 
 /// How a kernel's threads are executed.
 enum kl_mode {
@@ -71,6 +71,12 @@ typedef struct kl_variable {
 } kl_variable;
 enum { KL_VARIABLE_CONSTANT = 1, KL_VARIABLE_MANAGED = 2 };
 
+/// A basic block of the source in an image for check mode.
+typedef struct kl_code_block {
+  uint32_t line, column;  ///< Of its first statement or expression.
+  uint32_t entry;         ///< Index of the block with which its function begins.
+} kl_code_block;
+
 typedef struct kl_image {
   uint64_t magic;
   uint32_t version;
@@ -80,6 +86,10 @@ typedef struct kl_image {
   const kl_kernel* kernels;
   const kl_variable* variables;
   const struct kl_services** services;
+  /// Images for check mode: blocks of the main source file, and for each a byte that is 1 once a thread has come there.
+  const kl_code_block* code_blocks;
+  const uint8_t* reached;
+  uint32_t code_block_count;
 } kl_image;
 
 #ifdef __cplusplus

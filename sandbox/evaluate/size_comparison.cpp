@@ -432,17 +432,19 @@ legality::Answer SizeComparison::answer(const Candidate& candidate, legality::Bo
   return answers_.insert_or_assign(key, Answered{std::move(worst), bounds.seconds, in_time}).first->second.answer;
 }
 
-std::set<size_t> SizeComparison::conditions() {
-  std::set<size_t> found;
+void SizeComparison::note_conditions(SizeQuestion& question) {
   auto original = model(source_, mep_.kernel_mangled, launches_.front().shape.block);
-  if (!original.ok()) return found;
-  std::set<std::string> names;
+  if (!original.ok()) return;
+  std::set<std::string> names, places;
   for (auto& access : (*original)->accesses) names.merge(access.domain.variables());
   for (auto& barrier : (*original)->barriers) names.merge(barrier.domain.variables());
   (*original)->add_inner_terms(names);
   for (size_t p = 0; p < mep_.parameters.size(); ++p)
-    if (names.contains(model_argument(p))) found.insert(p);
-  return found;
+    if (names.contains(model_argument(p))) question.conditions.insert(p);
+  for (auto& access : (*original)->accesses) places.merge(access.offset.variables());
+  (*original)->add_inner_terms(places);
+  places.merge(names);
+  question.asks_grid = std::ranges::any_of(places, [](auto& name) { return name.starts_with("nctaid."); });
 }
 
 legality::Bounds SizeComparison::bounds_of_finalist(std::optional<Deadline> deadline) {
@@ -456,10 +458,11 @@ legality::Bounds SizeComparison::bounds_of_finalist(std::optional<Deadline> dead
 SizePlan SizeComparison::sizes_to_run(const Candidate& candidate, legality::Bounds bounds) {
   if (mep_.instances.empty()) return {};
   const legality::Answer known = answer(candidate, bounds);
-  SizeQuestion question{candidate, conditions(), {}, known.premise, {}, seed_};
+  SizeQuestion question{candidate, {}, {}, known.premise, {}, seed_};
+  note_conditions(question);
   for (auto& source : {source_, candidate.source})
     if (auto made = model(source, mep_.kernel_mangled, launches_.front().shape.block); made.ok())
-      for (auto& [p, constants] : (*made)->compared) question.compared[p].insert(constants.begin(), constants.end());
+      question.compared.add((*made)->compared);
   for (auto& instance : mep_.instances) question.recorded.push_back(recorded(instance));
   std::vector<Premise> premises;
   for (auto& assumption : known.assumptions) premises.push_back(premise_of(assumption, names()));

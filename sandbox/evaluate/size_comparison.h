@@ -61,8 +61,8 @@ class SizeComparison {
   /// of a recorded launch that no site explains: then the scan read something that changes before the launch.
   legality::LaunchShape borne_out(const ApplicationLaunch& launch, const std::vector<KernelModel::Member>& members);
   bool explains(const legality::LaunchShape& shape, const MepInstance& instance);
-  /// The parameters that conditions of the original, or its loops, depend on.
-  std::set<size_t> conditions();
+  /// What the original's conditions and loops depend on.
+  void note_conditions(SizeQuestion& question);
   KernelModels::Modelled model(const std::string& source, const std::string& kernel, const Dim3& block);
   /// That a block's shared memory suffices for what the candidate has more of than the original; nullopt: it does at
   /// all sizes, or `answer` is that this is not known.

@@ -14,6 +14,8 @@
 #include "core/model/kernel/declared_number.h"
 #include "core/model/launch/limits.h"
 #include "core/model/launch_values.h"
+#include "sandbox/evaluate/application_launch.h"
+#include "sandbox/evaluate/host_launch.h"
 #include "sandbox/evaluate/passed_twice.h"
 
 namespace kernelift::sandbox {
@@ -22,9 +24,9 @@ namespace {
 constexpr uint64_t kLargestGrown = 64 << 20;   // Bytes of an instance's memory that is made larger.
 constexpr uint64_t kLargestDoubled = 4 << 20;  // The same, where sizes are twice as large.
 constexpr double kMostGrowth = 64;
-constexpr size_t kMostBranches = 6;   // Launches of an instance, for each integer that is compared;
-constexpr size_t kMostOfAll = 18;     // for all of them.
-constexpr size_t kMostFactors = 6;    // Launches with another value of an integer that decides no size.
+constexpr size_t kMostOfOne = 16;     // Other values of one argument that decides no size: launches of an instance,
+constexpr size_t kMostOfAll = 40;     // of all arguments,
+constexpr size_t kMostTogether = 8;   // of several arguments together.
 constexpr int64_t kLargestFlag = 16;  // A larger number is a size, of which smaller ones are tried anyway.
 
 bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
@@ -32,93 +34,10 @@ bool fits(int64_t value, const ScannedParameter& parameter, uint32_t bytes) {
   return bits >= 63 || (value < int64_t(1) << bits && value >= (parameter.is_unsigned() ? 0 : -(int64_t(1) << bits)));
 }
 
-/// A recorded launch as its launch site in the application says it: variables of the host, and what follows from them.
-struct HostLaunch {
-  const LaunchSite* site = nullptr;
-  Bindings variables;                      ///< Those that are known, with their recorded values.
-  std::map<std::string, size_t> directly;  ///< The parameter to which the host passes each.
-  std::map<size_t, Expression> arguments;  ///< Integer arguments that are expressions of them.
-  /// Members of structures that the host passes, where its grid or block names them: "view.rows".
-  std::vector<std::pair<std::string, KernelModel::Member>> members = {};
-  std::set<int> as_recorded;  ///< Axes whose number of blocks nothing says but the recorded launch.
-};
-
-std::optional<int64_t> evaluated(const std::optional<Expression>& expression, const Bindings& variables) {
-  if (!expression) return std::nullopt;
-  auto value = expression->evaluate(variables);
-  return value.ok() ? std::optional(*value) : std::nullopt;
-}
-
-/// The launch's geometry; nullopt: it uses something that is not known, or no device launches it.
-std::optional<Geometry> geometry_of(const LaunchSite& site, const Bindings& variables, const Geometry& recorded) {
-  Geometry geometry = recorded;
-  for (auto& condition : site.grid_where)
-    if (evaluated(condition, variables).value_or(0) == 0) return std::nullopt;
-  for (int axis = 0; axis < 3; ++axis) {
-    auto blocks = evaluated(site.grid[axis], variables), threads = evaluated(site.block[axis], variables);
-    if (!blocks || !threads || *blocks < 1 || *threads < 1 || *blocks > along(kLargestGrid, axis) ||
-        *threads > along(kLargestBlock, axis))
-      return std::nullopt;
-    along(geometry.grid, axis) = static_cast<uint32_t>(*blocks);
-    along(geometry.block, axis) = static_cast<uint32_t>(*threads);
-  }
-  if (auto shared = evaluated(site.shared, variables); shared && *shared >= 0)
-    geometry.shared_bytes = static_cast<uint32_t>(*shared);
-  return geometry;
-}
-
-/// nullopt: the site does not describe the recorded launch, or leaves out how many blocks it has.
-std::optional<HostLaunch> as_launched(const Mep& mep, const MepInstance& instance, const LaunchSite& site,
-                                      const std::vector<KernelModel::Member>& members) {
-  HostLaunch launch;
-  launch.site = &site, launch.variables = mep.named_values();
-  for (int axis = 0; axis < 3; ++axis)
-    if (auto* name = site.block[axis] ? site.block[axis]->as_variable() : nullptr)
-      launch.variables.emplace(*name, along(instance.geometry.block, axis));
-  std::map<size_t, Expression> passed;
-  for (size_t p = 0; p < site.argument_text.size(); ++p) {
-    auto value = mep.integer_argument(instance, p);
-    auto text = Expression::parse(site.argument_text[p]);
-    if (!value || !text.ok()) continue;
-    passed.emplace(p, *text);
-    if (auto* name = text->as_variable()) {
-      auto [known, added] = launch.variables.emplace(*name, *value);
-      if (added) launch.directly.emplace(*name, p);
-      if (known->second != *value) return std::nullopt;
-    }
-  }
-  for (auto& member : members) {
-    const size_t p = member.parameter;
-    auto whole = Expression::parse(p < site.argument_text.size() ? site.argument_text[p] : "");
-    auto value = mep.integer_member(instance, p, member.offset, member.type);
-    if (!value || !whole.ok() || !whole->as_variable()) continue;
-    const std::string name = *whole->as_variable() + member.path;
-    auto names_it = [&](auto& size) { return size && size->uses(name); };
-    if (std::ranges::none_of(site.grid, names_it) && std::ranges::none_of(site.block, names_it)) continue;
-    if (launch.variables.emplace(name, *value).first->second != *value) return std::nullopt;
-    launch.members.emplace_back(name, member);
-  }
-  // A number of blocks that the kernel is not given, `dim3(…, …, batch)`, is what it was.
-  for (int axis = 0; axis < 3; ++axis)
-    if (auto* name = site.grid[axis] ? site.grid[axis]->as_variable() : nullptr)
-      if (launch.variables.emplace(*name, along(instance.geometry.grid, axis)).second) launch.as_recorded.insert(axis);
-  // Where nothing else follows from the arguments either, the launch says nothing of other sizes.
-  auto follows = [&](int axis) {
-    return site.grid[axis] && !launch.as_recorded.contains(axis) && !site.grid[axis]->variables().empty();
-  };
-  if (!launch.as_recorded.empty() && !follows(0) && !follows(1) && !follows(2)) return std::nullopt;
-  for (auto& [p, text] : passed)
-    if (evaluated(text, launch.variables) == mep.integer_argument(instance, p)) launch.arguments.emplace(p, text);
-  auto geometry = geometry_of(site, launch.variables, instance.geometry);
-  if (!geometry || geometry->grid != instance.geometry.grid || geometry->block != instance.geometry.block)
-    return std::nullopt;
-  return launch;
-}
-
 /// Elements that one block covers along the axis whose number of blocks depends on the variable.
 int64_t block_along(const HostLaunch& launch, const std::string& variable, const Dim3& block) {
   for (int axis = 0; axis < 3; ++axis)
-    if (launch.site->grid[axis]->uses(variable)) return along(block, axis);
+    if (launch.site.grid[axis]->uses(variable)) return along(block, axis);
   return block.x;
 }
 
@@ -162,16 +81,26 @@ class Planner {
     plan_.seed = question_.seed;
     std::string why = "the application's launch sites are not known";
     size_t planned = 0;
+    bool grids_unknown = false;
     for (size_t i : smallest_first()) {
       if (planned == kMostSizedInstances) break;
+      const MepInstance& instance = mep_.instances[i];
       std::optional<HostLaunch> launch;
       for (auto& site : sites_)
-        if (!launch) launch = as_launched(mep_, mep_.instances[i], site, question_.members);
-      if (!mep_.launches.empty()) why = "how many blocks it is launched with at other sizes is not known";
-      if (launch && plan_instance(i, *launch)) ++planned;
-      else if (launch) why = "neither its grid nor a condition in it depends on an integer argument";
+        if (!launch) launch = as_launched(mep_, instance, site, question_.members);
+      const bool known = launch.has_value();
+      if (!known) launch = with_recorded_grid(mep_, instance, sites_.empty() ? nullptr : &sites_.front());
+      if (!sites_.empty()) why = "how many blocks it is launched with at other sizes is not known";
+      if (plan_instance(i, *launch, known || question_.asks_grid)) ++planned, grids_unknown |= !known;
+      else if (known) why = "neither its grid nor a condition in it depends on an integer argument";
     }
+    if (not_grown_ > 0)
+      leave_out((grown_ == 0 ? "no larger size was run"
+                             : "no size larger than that of " + std::to_string(not_grown_) +
+                                   (not_grown_ == 1 ? " recorded launch" : " recorded launches") + " was run") +
+                ", as " + why_not_grown_);
     if (planned == 0) plan_.left_out = why;
+    else if (grids_unknown) leave_out(why + ", so other sizes were run with the recorded number");
     return std::move(plan_);
   }
 
@@ -191,15 +120,12 @@ class Planner {
     return geometry.ok() && geometry->block.count() > 0 ? geometry->block : instance.geometry.block;
   }
 
-  /// False: there is nothing to vary.
-  bool plan_instance(size_t index, const HostLaunch& launch) {
+  /// `larger`: sizes than the recorded one as well. False: there is nothing to vary.
+  bool plan_instance(size_t index, const HostLaunch& launch, bool larger) {
     const MepInstance& instance = mep_.instances[index];
     std::vector<std::string> varied;
     for (auto& [name, parameter] : launch.directly) {
-      bool follows = question_.conditions.contains(parameter);
-      for (int axis = 0; axis < 3; ++axis)
-        follows |= launch.site->grid[axis]->uses(name) || launch.site->block[axis]->uses(name);
-      if (follows) varied.push_back(name);
+      if (question_.conditions.contains(parameter) || launch.decides_geometry(name)) varied.push_back(name);
     }
     for (auto& [name, member] : launch.members)
       if (std::ranges::find(varied, name) == varied.end()) varied.push_back(name);
@@ -214,7 +140,7 @@ class Planner {
       for (size_t v = 0; v < varied.size(); ++v)
         if (round < sizes[v].size()) {
           more = true;
-          add(index, launch, {{varied[v], sizes[v][round].value}}, sizes[v][round].shown, begin);
+          add_size(index, launch, {{varied[v], sizes[v][round].value}}, sizes[v][round].shown, begin);
         }
       if (!more) break;
       if (varied.size() < 2) continue;
@@ -222,38 +148,100 @@ class Planner {
       bool shown = true;
       for (size_t v = 0; v < varied.size(); ++v)
         if (round < sizes[v].size()) all[varied[v]] = sizes[v][round].value, shown &= sizes[v][round].shown;
-      add(index, launch, all, shown, begin);
+      add_size(index, launch, all, shown, begin);
     }
     add_branches(index, launch, varied);
-    add_factors(index, launch, varied);
-    add_numbers(index, launch);
-    if (!varied.empty()) add_larger(index, launch, varied);
+    add_halved_numbers(index, launch);
+    if (larger && !varied.empty()) add_larger(index, launch, varied);
     add_pointers(index, launch, varied);
     return !varied.empty() || plan_.launches.size() > begin;
   }
 
-  void add(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
+  void leave_out(const std::string& why) { plan_.left_out += (plan_.left_out.empty() ? "" : "; ") + why; }
+
+  void add_size(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
     if (plan_.launches.size() - begin >= kMostSizes) return;
-    auto made = launched_with(index, launch, changed);
-    if (!made || !made->has_other_values()) return;
-    made->shown = shown;
-    if (!is_planned(*made)) plan_.launches.push_back(*std::move(made));
+    Change change;
+    change.variables = changed;
+    add(launched_with(index, launch, change), shown);
   }
 
-  bool is_planned(const SizedInstance& one) const {
-    return std::ranges::any_of(plan_.launches, [&](const SizedInstance& other) {
-      return other.instance == one.instance && other.size == one.size;
+  /// False: it is nothing new.
+  bool add(std::optional<SizedInstance> made, bool shown = true) {
+    if (!made || (!made->has_other_values() && made->same.empty() && made->size.pointers.empty())) return false;
+    const bool planned = std::ranges::any_of(plan_.launches, [&](const SizedInstance& other) {
+      return other.instance == made->instance && other.size == made->size;
     });
+    if (planned) return false;
+    made->shown = shown;
+    plan_.launches.push_back(*std::move(made));
+    return true;
   }
 
-  /// The recorded launch with other values of the host's variables, or of an integer argument, whatever it is computed
-  /// from. nullopt: the application launches nothing then, or the premise does not hold.
-  std::optional<SizedInstance> launched_with(size_t index, const HostLaunch& launch, const Bindings& changed,
-                                             std::optional<std::pair<size_t, int64_t>> passed = {}) {
+  /// How a launch differs from a recorded one.
+  struct Change {
+    Bindings variables;                     ///< Of the host, with what follows from them.
+    Bindings integers;                      ///< Arguments and members, "arg.a2", whatever they are computed from.
+    std::map<std::string, double> numbers;  ///< The same of floating point.
+    std::set<size_t> null;                  ///< Pointers, by parameter.
+    std::map<size_t, size_t> same;          ///< Pointers that are equal to another one.
+
+    void add(const Change& other) {
+      variables.insert(other.variables.begin(), other.variables.end());
+      integers.insert(other.integers.begin(), other.integers.end());
+      numbers.insert(other.numbers.begin(), other.numbers.end());
+      null.insert(other.null.begin(), other.null.end()), same.insert(other.same.begin(), other.same.end());
+    }
+  };
+
+  /// An argument, or a member of one.
+  struct Place {
+    size_t parameter = 0;
+    uint64_t offset = 0;  ///< In the launch's arguments.
+    uint32_t bytes = 0;
+    std::string type, shown;  ///< Canonical type, and as the kernel spells it.
+    bool is_member = false;
+  };
+
+  /// nullopt: the kernel has no such number.
+  std::optional<Place> place_of(const std::string& variable, const MepInstance& instance) const {
+    for (size_t p = 0; p < std::min(mep_.parameters.size(), instance.parameters.size()); ++p)
+      if (variable == model_argument(p) && !mep_.parameters[p].scalar.empty())
+        return Place{p, instance.parameters[p].offset, instance.parameters[p].size, mep_.parameters[p].scalar,
+                     mep_.parameters[p].name};
+    for (auto& member : question_.members) {
+      if (variable != member.variable() || member.parameter >= instance.parameters.size()) continue;
+      const auto number = DeclaredNumber::of(member.type);
+      const uint32_t bytes = number ? number->bits / 8 : member.type == "float" ? 4 : member.type == "double" ? 8 : 0;
+      if (bytes > 0)
+        return Place{member.parameter, instance.parameters[member.parameter].offset + member.offset, bytes,
+                     member.type,      mep_.parameters[member.parameter].name + member.path,         true};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int64_t> integer_at(const Place& place, const MepInstance& instance) const {
+    if (!place.is_member) return mep_.integer_argument(instance, place.parameter);
+    return mep_.integer_member(instance, place.parameter, place.offset - instance.parameters[place.parameter].offset,
+                               place.type);
+  }
+
+  static std::optional<double> number_at(const Place& place, const MepInstance& instance) {
+    double value = 0;
+    float narrow = 0;
+    if (place.offset + place.bytes > instance.arguments.size()) return std::nullopt;
+    if (place.type == "double") std::memcpy(&value, instance.arguments.data() + place.offset, sizeof value);
+    else if (place.type == "float") std::memcpy(&narrow, instance.arguments.data() + place.offset, sizeof narrow);
+    else return std::nullopt;
+    return place.type == "double" ? value : static_cast<double>(narrow);
+  }
+
+  /// nullopt: the application launches nothing then, an argument has no such value, or the premise does not hold.
+  std::optional<SizedInstance> launched_with(size_t index, const HostLaunch& launch, const Change& change) {
     const MepInstance& instance = mep_.instances[index];
     Bindings variables = launch.variables, arguments;
-    for (auto& [name, value] : changed) variables[name] = value;
-    auto geometry = geometry_of(*launch.site, variables, instance.geometry);
+    for (auto& [name, value] : change.variables) variables[name] = value;
+    auto geometry = geometry_of(launch.site, variables, instance.geometry);
     if (!geometry) return std::nullopt;
     SizedInstance made;
     made.instance = index, made.size.instance = instance.id, made.geometry = *geometry;
@@ -261,25 +249,36 @@ class Planner {
       auto recorded = mep_.integer_argument(instance, p);
       auto follows = launch.arguments.find(p);
       if (!recorded) continue;
-      const int64_t value = passed && passed->first == p ? passed->second
+      auto chosen = change.integers.find(model_argument(p));
+      const int64_t value = chosen != change.integers.end() ? chosen->second
                             : follows == launch.arguments.end()
                                 ? *recorded
                                 : evaluated(follows->second, variables).value_or(*recorded);
       arguments[mep_.parameters[p].name] = value;
-      arguments["arg.a" + std::to_string(p)] = as_models_read(mep_.parameters[p].scalar, value);
+      arguments[model_argument(p)] = as_models_read(mep_.parameters[p].scalar, value);
       if (value != *recorded && !fits(value, mep_.parameters[p], instance.parameters[p].size)) return std::nullopt;
       if (value != *recorded) made.values[p] = value, made.size.values[mep_.parameters[p].name] = value;
     }
-    for (auto& [name, member] : launch.members) {
-      const int64_t value = variables.at(name);
-      const std::string shown = mep_.parameters[member.parameter].name + member.path;
-      arguments[shown] = value, arguments[member.variable()] = as_models_read(member.type, value);
-      if (value == launch.variables.at(name)) continue;
-      const auto declared = DeclaredNumber::of(member.type);
-      if (!declared || value < 0 || (declared->bits < 64 && value >> (declared->bits - 1) != 0)) return std::nullopt;
-      made.parts.push_back({instance.parameters[member.parameter].offset + member.offset, declared->bits / 8, value});
-      made.size.values[shown] = value;
+    Bindings members;
+    for (auto& [name, member] : launch.members) members[member.variable()] = variables.at(name);
+    for (auto& [name, value] : change.integers) members.try_emplace(name, value);
+    for (auto& [name, value] : members) {
+      const auto place = place_of(name, instance);
+      if (!place || !place->is_member) continue;
+      arguments[place->shown] = value, arguments[name] = as_models_read(place->type, value);
+      if (integer_at(*place, instance) == value) continue;
+      const bool is_size = !change.integers.contains(name);
+      const unsigned bits = 8 * place->bytes;
+      if ((is_size && value < 0) || (bits < 64 && value >> (bits - 1) != 0 && value >> (bits - 1) != -1))
+        return std::nullopt;
+      made.parts.push_back({place->offset, place->bytes, value}), made.size.values[place->shown] = value;
     }
+    for (auto& [name, value] : change.numbers)
+      if (const auto place = place_of(name, instance)) set_number(*place, value, made);
+    auto tell = [&](const std::string& what) { made.size.pointers += (made.size.pointers.empty() ? "" : ", ") + what; };
+    for (size_t p : change.null) made.values[p] = 0, tell(mep_.parameters[p].name + " = null");
+    for (auto [p, other] : change.same)
+      made.same[p] = other, tell(mep_.parameters[p].name + " = " + mep_.parameters[other].name);
     if (!question_.premise) return made;
     if (index < question_.recorded.size())
       arguments.insert(question_.recorded[index].begin(), question_.recorded[index].end());
@@ -287,6 +286,16 @@ class Planner {
     if (holds.ok() && *holds != 0) return made;
     ++plan_.beyond_premise;
     return std::nullopt;
+  }
+
+  static void set_number(const Place& place, double value, SizedInstance& made) {
+    const auto narrow = static_cast<float>(value);
+    const int64_t bits =
+        place.type == "double" ? std::bit_cast<int64_t>(value) : int64_t(std::bit_cast<int32_t>(narrow));
+    made.parts.push_back({place.offset, place.bytes, bits});
+    char text[48];
+    std::snprintf(text, sizeof text, " = %.6g", value);
+    made.size.pointers += (made.size.pointers.empty() ? "" : ", ") + place.shown + text;
   }
 
   /// Memory that was captured for what a number looks like: two ints side by side, 8192 behind 40, are an address on
@@ -329,11 +338,6 @@ class Planner {
     const std::string why = why_not_larger(instance);
     ++(why.empty() ? grown_ : not_grown_);
     if (!why.empty()) why_not_grown_ = why;
-    if (not_grown_ > 0)
-      plan_.left_out = (grown_ == 0 ? "no larger size was run"
-                                    : "no size larger than that of " + std::to_string(not_grown_) +
-                                          (not_grown_ == 1 ? " recorded launch" : " recorded launches") + " was run") +
-                       ", as " + why_not_grown_;
     if (!why.empty()) return;
     for (size_t more = 0; more < kLargerSizes; ++more) {
       Bindings larger;
@@ -345,7 +349,9 @@ class Planner {
         larger[name] = recorded + (more == 0 ? 1 : more == 1 ? before : more == 2 ? after + 1 : recorded + 1);
         growth *= static_cast<double>(larger[name]) / static_cast<double>(std::max<int64_t>(recorded, 1));
       }
-      auto made = launched_with(index, launch, larger);
+      Change change;
+      change.variables = larger;
+      auto made = launched_with(index, launch, change);
       const bool much = more == kLargerSizes - 1 && instance.region_bytes() > kLargestDoubled;
       if (!made || !made->has_other_values() || growth * growth > kMostGrowth || much) continue;
       made->growth = growth * growth;
@@ -353,84 +359,140 @@ class Planner {
     }
   }
 
-  /// Pointer arguments that lead to the beginning of recorded memory, with the bytes of their elements.
-  std::map<size_t, uint32_t> pointers(const MepInstance& instance) const {
-    std::map<size_t, uint32_t> found;
+  struct Pointed {
+    uint32_t bytes = 0;    ///< Of an element.
+    bool changed = false;  ///< By the recorded launch.
+  };
+  /// Pointer arguments that lead to the beginning of recorded memory.
+  std::map<size_t, Pointed> pointers(const MepInstance& instance) const {
+    std::map<size_t, Pointed> found;
     for (auto& slot : instance.argument_slots())
       for (size_t p = 0; p < std::min(mep_.parameters.size(), instance.parameters.size()); ++p) {
         auto& region = instance.regions[slot.region];
         if (instance.parameters[p].offset == slot.offset && !mep_.parameters[p].pointee.empty() &&
             region.element != "byte")
-          found[p] = ElementLayout::parse(region.element).stride;
+          found[p] = {static_cast<uint32_t>(ElementLayout::parse(region.element).stride),
+                      region.before != region.after};
       }
     return found;
   }
 
-  /// Other branches of the kernel: values with which it compares integers that no size is chosen of, and those beside
-  /// them.
-  void add_branches(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
-    const MepInstance& instance = mep_.instances[index];
-    size_t of_all = 0;
-    for (auto& [p, constants] : question_.compared) {
-      size_t added = 0;
-      const auto recorded = p < mep_.parameters.size() ? mep_.integer_argument(instance, p) : std::nullopt;
-      auto name = std::ranges::find_if(launch.directly, [p = p](auto& one) { return one.second == p; });
-      const bool is_size = name != launch.directly.end() && std::ranges::find(varied, name->first) != varied.end();
-      if (!recorded || (is_size && *recorded > kLargestFlag)) continue;
-      std::set<int64_t> values;
-      for (int64_t constant : constants)
-        values.insert({constant, constant + (constant < INT64_MAX), constant - (constant > INT64_MIN)});
-      values.erase(*recorded);
-      if (mep_.parameters[p].type == "bool")
-        std::erase_if(values, [](int64_t value) { return value < 0 || value > 1; });
-      for (int64_t value : values) {
-        if (added == kMostBranches || of_all == kMostOfAll) break;
-        auto made = is_size ? launched_with(index, launch, {{name->first, value}})
-                            : launched_with(index, launch, {}, std::pair(p, value));
-        if (!made || !made->has_other_values() || is_planned(*made)) continue;
-        plan_.launches.push_back(*std::move(made)), ++added, ++of_all;
+  /// What an integer may be instead where it decides no size, those that show most first: what other launch sites pass,
+  /// constants that it is compared with, those beside them, and what is beside its own value where nothing is known.
+  std::vector<int64_t> others_of(const std::string& variable, const Place& place, int64_t recorded,
+                                 const HostLaunch& launch) const {
+    std::vector<int64_t> values;
+    auto add = [&](int64_t value) {
+      const bool is_size = recorded > kLargestFlag;  // None is negative.
+      const bool possible = place.type == "bool" ? value == 0 || value == 1 : !is_size || value >= 0;
+      if (value != recorded && possible && std::ranges::find(values, value) == values.end()) values.push_back(value);
+    };
+    // What the host computes from variables follows them.
+    const auto follows = launch.arguments.find(place.parameter);
+    const bool own =
+        follows == launch.arguments.end() || follows->second.as_variable() || follows->second.variables().empty();
+    bool is_passed = std::ranges::any_of(launch.directly, [&](auto& one) { return one.second == place.parameter; });
+    if (!place.is_member)
+      for (auto& site : sites_) {
+        const auto text =
+            Expression::parse(place.parameter < site.argument_text.size() ? site.argument_text[place.parameter] : "");
+        const auto value = text.ok() ? evaluated(*text, mep_.named_values()) : std::nullopt;
+        if (value) add(*value);
+        else is_passed = true;
       }
+    auto beside = [&](int64_t value) {
+      if (value > INT64_MIN) add(value - 1);
+      if (value < INT64_MAX) add(value + 1);
+    };
+    const auto compared = question_.compared.integers.find(variable);
+    if (compared == question_.compared.integers.end()) {
+      // `k` in `key[i] % k`: what is right for one may be wrong for its neighbours.
+      if (!place.is_member && is_passed && own) beside(recorded);
+      return values;
     }
+    for (int64_t constant : compared->second) add(constant);
+    for (int64_t constant : compared->second) beside(constant);
+    return values;
   }
 
-  /// Integers that decide no size, as `k` in `key[i] % k`: what is right for one may be wrong for its neighbours.
-  void add_factors(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
-    const MepInstance& instance = mep_.instances[index];
-    size_t added = 0;
-    for (auto& [name, p] : launch.directly) {
-      const auto recorded = mep_.integer_argument(instance, p);
-      if (!recorded || std::ranges::find(varied, name) != varied.end() || question_.compared.contains(p) ||
-          mep_.parameters[p].type == "bool" || *recorded == INT64_MAX || *recorded == INT64_MIN)
+  /// For each argument that decides no size, the changes of it alone.
+  std::vector<std::vector<Change>> branches(const MepInstance& instance, const HostLaunch& launch,
+                                            const std::vector<std::string>& varied) const {
+    std::vector<std::vector<Change>> all;
+    std::set<std::string> integers;
+    for (auto& [variable, constants] : question_.compared.integers) integers.insert(variable);
+    for (size_t p = 0; p < mep_.parameters.size(); ++p)
+      if (mep_.integer_argument(instance, p)) integers.insert(model_argument(p));
+    for (auto& variable : integers) {
+      const auto place = place_of(variable, instance);
+      const auto recorded = place ? integer_at(*place, instance) : std::nullopt;
+      if (!recorded) continue;
+      auto is_this = [&](auto& one) { return !place->is_member && one.second == place->parameter; };
+      auto passed = std::ranges::find_if(launch.directly, is_this);
+      auto member = std::ranges::find(launch.members, variable, [](auto& one) { return one.second.variable(); });
+      const std::string host = passed != launch.directly.end()  ? passed->first
+                               : member != launch.members.end() ? member->first
+                                                                : "";
+      const bool is_size = !host.empty() && std::ranges::find(varied, host) != varied.end();
+      if (is_size && (*recorded > kLargestFlag || !question_.compared.integers.contains(variable))) continue;
+      auto& changes = all.emplace_back();
+      for (int64_t value : others_of(variable, *place, *recorded, launch))
+        (is_size ? changes.emplace_back().variables[host] : changes.emplace_back().integers[variable]) = value;
+    }
+    for (auto& [variable, constants] : question_.compared.numbers) {
+      const auto place = place_of(variable, instance);
+      if (!place || !number_at(*place, instance)) continue;
+      auto& changes = all.emplace_back();
+      for (double constant : constants)
+        for (double value : {constant, constant + std::max(std::abs(constant), 1.0) / 2,
+                             constant - std::max(std::abs(constant), 1.0) / 2})
+          if (value != number_at(*place, instance)) changes.emplace_back().numbers[variable] = value;
+    }
+    const auto given = pointers(instance);
+    for (size_t p : question_.compared.pointers) {
+      if (p >= mep_.parameters.size() || p >= instance.parameters.size() || mep_.parameters[p].pointee.empty())
         continue;
-      for (int64_t value : {*recorded - 1, *recorded + 1}) {
-        if (added == kMostFactors) return;
-        auto made = launched_with(index, launch, {}, std::pair(p, value));
-        if (!made || !made->has_other_values() || is_planned(*made)) continue;
-        plan_.launches.push_back(*std::move(made)), ++added;
-      }
+      auto& changes = all.emplace_back();
+      if (given.contains(p)) changes.emplace_back().null.insert(p);
+      else if (word_at(instance.arguments, instance.parameters[p].offset) != 0) all.pop_back();
+      else
+        // Memory of the same type that the kernel only reads.
+        for (auto& [other, memory] : given)
+          if (changes.empty() && mep_.parameters[other].pointee == mep_.parameters[p].pointee && !memory.changed)
+            changes.emplace_back().same[p] = other;
+    }
+    std::erase_if(all, [](auto& changes) { return changes.empty(); });
+    return all;
+  }
+
+  void add_branches(size_t index, const HostLaunch& launch, const std::vector<std::string>& varied) {
+    const MepInstance& instance = mep_.instances[index];
+    const auto all = branches(instance, launch, varied);
+    // In turn, so that each argument has some.
+    size_t added = 0;
+    for (size_t round = 0; round < kMostOfOne; ++round)
+      for (auto& changes : all)
+        if (round < changes.size() && added < kMostOfAll) added += add(launched_with(index, launch, changes[round]));
+    if (all.size() < 2) return;
+    auto draw = [&](size_t below) { return static_cast<size_t>(random_() % below); };
+    for (size_t together = 0; together < kMostTogether; ++together) {
+      Change change;
+      for (auto& changes : all)
+        if (draw(2) == 0) change.add(changes[draw(changes.size())]);
+      add(launched_with(index, launch, change), false);
     }
   }
 
   /// All arguments of floating point at once have other values: half of what was recorded, one half where it was zero.
-  void add_numbers(size_t index, const HostLaunch& launch) {
+  void add_halved_numbers(size_t index, const HostLaunch& launch) {
     const MepInstance& instance = mep_.instances[index];
-    auto made = launched_with(index, launch, {});
-    if (!made) return;
-    for (size_t p = 0; p < std::min(mep_.parameters.size(), instance.parameters.size()); ++p) {
-      const std::string& type = mep_.parameters[p].scalar;
-      const auto& slot = instance.parameters[p];
-      if ((type != "float" && type != "double") || slot.offset + slot.size > instance.arguments.size()) continue;
-      double value = 0;
-      float narrow = 0;
-      if (type == "double") std::memcpy(&value, instance.arguments.data() + slot.offset, sizeof value);
-      else std::memcpy(&narrow, instance.arguments.data() + slot.offset, sizeof narrow), value = narrow;
-      value = value == 0 || !std::isfinite(value) ? 0.5 : value / 2, narrow = static_cast<float>(value);
-      made->values[p] = type == "double" ? std::bit_cast<int64_t>(value) : std::bit_cast<int32_t>(narrow);
-      char text[48];
-      std::snprintf(text, sizeof text, " = %.6g", value);
-      made->size.pointers += (made->size.pointers.empty() ? "" : ", ") + mep_.parameters[p].name + text;
+    Change change;
+    for (size_t p = 0; p < mep_.parameters.size(); ++p) {
+      const auto place = place_of(model_argument(p), instance);
+      const auto value = place ? number_at(*place, instance) : std::nullopt;
+      if (value) change.numbers[model_argument(p)] = *value == 0 || !std::isfinite(*value) ? 0.5 : *value / 2;
     }
-    if (made->has_other_values()) plan_.launches.push_back(*std::move(made));
+    if (!change.numbers.empty()) add(launched_with(index, launch, change));
   }
 
   /// Every pointer one element further, which no longer is a multiple of more than that; and memory that a caller of
@@ -439,22 +501,18 @@ class Planner {
     const MepInstance& instance = mep_.instances[index];
     const auto all = pointers(instance);
     // There is room where each size is one less.
-    Bindings smaller;
-    for (auto& name : varied) smaller[name] = launch.variables.at(name) - 1;
+    Change smaller;
+    for (auto& name : varied) smaller.variables[name] = launch.variables.at(name) - 1;
     if (auto moved = launched_with(index, launch, smaller); moved && moved->has_other_values()) {
-      for (auto [parameter, bytes] : all)
-        if (!question_.aligned.contains(parameter)) moved->moved[parameter] = bytes;
+      for (auto [parameter, memory] : all)
+        if (!question_.aligned.contains(parameter)) moved->moved[parameter] = memory.bytes;
       moved->size.pointers = "pointers one element further";
       plan_.beyond_premise += moved->moved.size() < all.size();
       if (!moved->moved.empty()) plan_.launches.push_back(*std::move(moved));
     }
-    for (auto [one, other] : passed_twice(*launch.site)) {
-      if (!all.contains(one) || !all.contains(other)) continue;
-      auto twice = launched_with(index, launch, {});
-      if (!twice) continue;
-      twice->same[other] = one;
-      twice->size.pointers = mep_.parameters[other].name + " = " + mep_.parameters[one].name;
-      plan_.launches.push_back(*std::move(twice));
+    for (auto [one, other] : passed_twice(launch.site)) {
+      Change twice;
+      if (all.contains(one) && all.contains(other)) twice.same[other] = one, add(launched_with(index, launch, twice));
     }
   }
 

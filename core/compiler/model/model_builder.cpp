@@ -5,11 +5,11 @@
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include "core/compiler/model/compared_parameters.h"
 #include "core/compiler/model/conditions.h"
 #include "core/compiler/model/data_reader.h"
 #include "core/compiler/model/effects/exchange_order.h"
@@ -63,49 +63,6 @@ std::optional<uint32_t> lanes_apart(const llvm::CallBase& call) {
   return by;
 }
 
-/// The integer parameter that the value is, perhaps in another width or some of its bits.
-const llvm::Argument* parameter_in(const llvm::Value* value, std::optional<int64_t>* mask = nullptr) {
-  for (;;) {
-    if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
-      return argument->getType()->isIntegerTy() ? argument : nullptr;
-    auto* step = llvm::dyn_cast<llvm::Instruction>(value);
-    const bool keeps =
-        step && (llvm::isa<llvm::ZExtInst, llvm::SExtInst, llvm::TruncInst, llvm::FreezeInst>(step) ||
-                 (step->getOpcode() == llvm::Instruction::And && llvm::isa<llvm::ConstantInt>(step->getOperand(1))));
-    if (!keeps) return nullptr;
-    if (auto* bits =
-            llvm::dyn_cast_or_null<llvm::ConstantInt>(step->getNumOperands() > 1 ? step->getOperand(1) : nullptr);
-        bits && mask && bits->getBitWidth() <= 64)
-      *mask = bits->getSExtValue();
-    value = step->getOperand(0);
-  }
-}
-
-/// KernelModel::compared.
-void note_compared(const llvm::Function& kernel, KernelModel& model) {
-  auto note = [&](const llvm::Value* value, const llvm::ConstantInt* constant) {
-    std::optional<int64_t> mask;
-    auto* parameter = parameter_in(value, &mask);
-    if (!parameter || (constant && constant->getBitWidth() > 64)) return;
-    auto& all = model.compared[parameter->getArgNo()];
-    all.insert(constant ? constant->getSExtValue() : 0);
-    if (mask) all.insert(*mask);  // All of the bits that are asked for.
-  };
-  for (auto& argument : kernel.args())
-    if (argument.getType()->isIntegerTy(1) && !argument.use_empty()) note(&argument, nullptr);
-  for (auto& instruction : llvm::instructions(kernel)) {
-    if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) {
-      for (unsigned side : {0u, 1u})
-        if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1 - side)))
-          note(compare->getOperand(side), constant);
-    } else if (auto* choice = llvm::dyn_cast<llvm::SwitchInst>(&instruction)) {
-      for (auto& one : choice->cases()) note(choice->getCondition(), one.getCaseValue());
-    } else if (instruction.getType()->isIntegerTy(1) && llvm::isa<llvm::TruncInst>(instruction)) {
-      note(&instruction, nullptr);  // A flag is compared with false.
-    }
-  }
-}
-
 class Walk {
  public:
   Walk(llvm::Function& kernel, llvm::ScalarEvolution& evolution, const llvm::LoopInfo& loops,
@@ -121,7 +78,7 @@ class Walk {
     for (size_t i : read_only_)
       if (auto& access = model_.accesses[i]; written.contains(access.object))
         model_.gaps.push_back({access.line, "a read-only load of memory that the kernel writes"});
-    note_compared(kernel, model_);
+    model_.compared = compared_parameters(kernel);
     read_data(kernel, values_, model_);
     read_narrow_numbers(kernel, evolution, dominators, values_, model_);
     changed_ = values_.settle_terms();

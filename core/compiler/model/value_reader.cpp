@@ -150,12 +150,15 @@ size_t ValueReader::add_object(Object object) {
   return found - model_.objects.begin();
 }
 
-std::optional<Expression> ValueReader::parameter(llvm::Value* value) {
-  if (auto* argument = llvm::dyn_cast<llvm::Argument>(value))
-    return Expression::variable("arg.a" + std::to_string(argument->getArgNo()));
+std::optional<std::string> parameter_name(llvm::Value* value) {
+  if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) return "arg.a" + std::to_string(argument->getArgNo());
   const auto member = member_read(value);
-  if (!member || !member->whole) return std::nullopt;
-  return Expression::variable(member->name);
+  return member && member->whole ? std::optional(member->name) : std::nullopt;
+}
+
+std::optional<Expression> ValueReader::parameter(llvm::Value* value) {
+  const auto name = parameter_name(value);
+  return name ? std::optional(Expression::variable(*name)) : std::nullopt;
 }
 
 std::optional<std::string> ValueReader::part_of_parameter(llvm::Value* value) {

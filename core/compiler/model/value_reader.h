@@ -31,6 +31,9 @@ bool holds_high_bits(const llvm::Value* value, int64_t low = kLeastHighBits);
 /// A function of the toolkit's library of mathematics, which is linked later.
 bool is_libdevice(const llvm::Function& function);
 
+/// A parameter, or a whole member of a structure that is passed by value: "arg.a2", "arg.a1.o8".
+std::optional<std::string> parameter_name(llvm::Value* value);
+
 class ValueReader {
  public:
   /// EXPECTS: `kernel` went through prepare_for_model(). `changed`: objects of which two equal reads may give two

@@ -56,6 +56,12 @@ size_t KernelModel::known_accesses() const {
   }));
 }
 
+void KernelModel::Compared::add(const Compared& others) {
+  for (auto& [name, constants] : others.integers) integers[name].insert(constants.begin(), constants.end());
+  for (auto& [name, constants] : others.numbers) numbers[name].insert(constants.begin(), constants.end());
+  pointers.insert(others.pointers.begin(), others.pointers.end());
+}
+
 std::string KernelModel::Member::variable() const {
   return "arg.a" + std::to_string(parameter) + ".o" + std::to_string(offset);
 }
@@ -148,7 +154,8 @@ Json to_json(const KernelModel& model) {
     json["members"].push_back(
         {{"parameter", member.parameter}, {"offset", member.offset}, {"type", member.type}, {"path", member.path}});
   json["unmodelled"] = model.unmodelled;
-  json["compared"] = model.compared;
+  auto& compared = model.compared;
+  json["compared"] = {{"integers", compared.integers}, {"numbers", compared.numbers}, {"pointers", compared.pointers}};
   json["widths"] = model.widths, json["narrow"] = Json::array();
   for (auto& number : model.narrow)
     json["narrow"].push_back({{"line", number.line},
@@ -209,7 +216,10 @@ Result<KernelModel> kernel_model_from_json(const Json& from, const std::string& 
           {entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")), entry.at("stored")});
     for (auto& entry : from.at("exchanges")) model.exchanges.push_back({entry.at("line"), entry.at("what")});
     from.at("unmodelled").get_to(model.unmodelled);
-    from.at("compared").get_to(model.compared);
+    const Json& compared = from.at("compared");
+    compared.at("integers").get_to(model.compared.integers);
+    compared.at("numbers").get_to(model.compared.numbers);
+    compared.at("pointers").get_to(model.compared.pointers);
     from.at("widths").get_to(model.widths);
     for (auto& entry : from.at("narrow")) {
       model.narrow.push_back({entry.at("line"), expression_of(entry.at("value")), expression_of(entry.at("domain")),

@@ -48,6 +48,14 @@ struct KernelModel {
     bool operator==(const Member&) const = default;
   };
 
+  /// What parameters and members ("arg.a2", "arg.a1.o8") are compared with: what a kernel does may change there.
+  struct Compared {
+    std::map<std::string, std::set<int64_t>> integers = {};  ///< Constants, as the signed numbers that their bits are.
+    std::map<std::string, std::set<double>> numbers = {};    ///< The same of floating point.
+    std::set<size_t> pointers = {};                          ///< Parameters that are compared with a null pointer.
+    void add(const Compared& others);
+  };
+
   /// When a thread does something, to be compared in lexicographic order with what it does else: places in the program
   /// and, between them, the iterations of the loops around.
   using Time = std::vector<Expression>;
@@ -128,9 +136,7 @@ struct KernelModel {
   static constexpr const char* kUnfenced = "unfenced ";  ///< Begins what no fence orders: it may be less.
   static constexpr const char* kPrint = "print of ";     ///< Begins what is compared under the same launch alone.
   std::vector<Narrow> narrow = {};
-  /// By the index of an integer parameter: constants that it is compared with, as the signed numbers that their bits
-  /// are. What a kernel does may change at each.
-  std::map<size_t, std::set<int64_t>> compared = {};
+  Compared compared = {};
   std::map<std::string, unsigned> widths = {};  ///< Bits of integer parameters: "arg.a2" to 32.
   std::vector<Datum> data = {};                 ///< In the order of the prepared code.
   std::string code = {};                        ///< A hash of the prepared code without these integers.

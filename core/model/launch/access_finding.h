@@ -1,6 +1,7 @@
 // What check mode of the CPU device finds wrong about a kernel's accesses to memory and its barriers: what a GPU may
 // answer differently from run to run, or faults on, though the CPU device runs it. And what it is told of memory.
 #pragma once
+#include <compare>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,12 @@ enum class FindingKind {
   Uninitialised,     ///< A read of shared or scratch memory to which nothing was written before.
   Misaligned,        ///< The address is no multiple of what the access's type requires.
   DivergentBarrier,  ///< Threads of one block wait at different barriers.
+};
+
+/// Where code of the checked kernel's source begins.
+struct CodePlace {
+  uint32_t line = 0, column = 0;
+  auto operator<=>(const CodePlace&) const = default;
 };
 
 struct CheckedAccess {

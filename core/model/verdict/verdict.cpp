@@ -221,9 +221,15 @@ std::vector<std::string> Verdict::beyond_recorded() const {
                     (*further_inputs == 0 ? kNoFurtherInputs : "right on " + counted(*further_inputs, "input")));
   if (other_sizes) lines.push_back("At other sizes: " + other_sizes->text());
   if (sizes_run) lines.push_back("Run there: " + sizes_run->text());
+  if (auto* code = untried_code()) lines.push_back("Not run: " + code->text() + ": no launch in check mode came there");
   if (field) lines.push_back("In exact arithmetic: " + field->text());
   if (sanitized) lines.push_back("By compute-sanitizer: " + sanitized->text());
   return lines;
+}
+
+const Unreached* Verdict::untried_code() const {
+  const bool proven = other_sizes && other_sizes->proven() && other_sizes->same_values;
+  return unreached && !unreached->empty() && !proven ? &*unreached : nullptr;
 }
 
 std::string Verdict::tolerance_text() const {
@@ -330,6 +336,7 @@ Json to_json(const Verdict& verdict) {
   put(json, "by_clang", verdict.by_clang), put(json, "embedded", verdict.embedded);
   if (verdict.other_sizes) json["other_sizes"] = to_json(*verdict.other_sizes);
   if (verdict.sizes_run) json["sizes_run"] = to_json(*verdict.sizes_run);
+  if (verdict.unreached) json["unreached"] = to_json(*verdict.unreached);
   if (verdict.field) json["field"] = to_json(*verdict.field);
   if (auto& sanitized = verdict.sanitized)
     json["sanitized"] = {{"tools", sanitized->tools}, {"as_original", sanitized->as_original}, {"why", sanitized->why}};
@@ -375,6 +382,7 @@ Result<Verdict> verdict_from_json(const Json& from, const std::string& where) {
       if (auto sizes = from.find("other_sizes"); sizes != from.end())
         verdict.other_sizes = other_sizes_from_json(*sizes);
       if (auto sizes = from.find("sizes_run"); sizes != from.end()) verdict.sizes_run = sizes_run_from_json(*sizes);
+      if (auto code = from.find("unreached"); code != from.end()) verdict.unreached = unreached_from_json(*code);
       if (auto field = from.find("field"); field != from.end()) verdict.field = field_equality_from_json(*field);
       if (auto sanitized = from.find("sanitized"); sanitized != from.end())
         verdict.sanitized = Sanitized{sanitized->at("tools"), sanitized->value("as_original", false),  // Older: absent.
@@ -411,6 +419,8 @@ Evaluation with_bounded_texts(Evaluation evaluation) {
       for (auto& one : run->dropped) bound(one.why);
       if (run->wrong) bound(run->wrong->found);
     }
+    if (verdict->unreached)
+      for (auto& code : verdict->unreached->code) bound(code);
     if (verdict->sanitized) bound(verdict->sanitized->why);
     if (verdict->field)
       for (auto* text : {&verdict->field->why, &verdict->field->decided, &verdict->field->function}) bound(*text);

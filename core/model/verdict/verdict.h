@@ -14,6 +14,7 @@
 #include "core/model/premise.h"
 #include "core/model/verdict/field_equality.h"
 #include "core/model/verdict/sizes_run.h"
+#include "core/model/verdict/unreached.h"
 
 namespace kernelift {
 
@@ -145,6 +146,7 @@ struct Verdict {
   std::optional<RaceFigures> embedded;    ///< clang's build against the code that the application runs.
   std::optional<OtherSizes> other_sizes;  ///< Of a confirmed candidate.
   std::optional<SizesRun> sizes_run;      ///< Of a finalist that was right at the recorded sizes.
+  std::optional<Unreached> unreached;     ///< Of one that was run in check mode, and is right.
   std::optional<FieldEquality> field;     ///< As well.
   std::optional<Sanitized> sanitized;     ///< Of what `apply` is about to patch in.
   std::string device;                     ///< "cpu: …" or "cuda: NVIDIA H200 sm_90, driver 580": never mixed.
@@ -162,6 +164,9 @@ struct Verdict {
   std::string text() const;  ///< One line for a person.
   /// "within a relative tolerance of 0.1, which was given by hand"; empty: none was.
   std::string tolerance_text() const;
+  /// Code of which nothing is known: neither run in check mode nor proven to compute what the original does. nullptr:
+  /// there is none, or it was not run in check mode.
+  const Unreached* untried_code() const;
   /// What is known beyond the recorded inputs, for a person: "At other sizes: proven for all sizes", …
   std::vector<std::string> beyond_recorded() const;
 };

@@ -224,9 +224,20 @@ class Child {
     if (sendmsg(done_.get(), &message, MSG_NOSIGNAL) != 1) return false;
     WireWriter writer = answer(fault);
     writer.reals({});
-    if (check) put_findings(writer, check->findings(), check->not_checked());
+    if (check) put_findings(writer, check->findings(), check->not_checked(), unreached_by(*request));
     if (field) put(writer, field->report());
     return channel_.send(kRan, writer.take());
+  }
+
+  /// Of the images that the request launches from.
+  std::vector<CodePlace> unreached_by(const RunRequest& request) {
+    std::vector<CodePlace> all;
+    std::set<uint64_t> images;
+    for (auto& launch : request.launches) images.insert(image_of(launch.kernel));
+    images.erase(0);
+    for (uint64_t number : images)
+      if (auto image = loaded(number); image.ok()) std::ranges::move((*image)->unreached(), std::back_inserter(all));
+    return all;
   }
 
   /// With the variables of the images that the request launches from; nullptr: it is not checked.
@@ -464,8 +475,11 @@ std::optional<RunRequest> decode(std::string_view bytes) {
   return request;
 }
 
-void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked) {
-  writer.text(not_checked).number(findings.size());
+void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked,
+                  const std::vector<CodePlace>& unreached) {
+  writer.text(not_checked).number(unreached.size());
+  for (auto& place : unreached) writer.number(place.line).number(place.column);
+  writer.number(findings.size());
   for (auto& finding : findings) {
     writer.number(static_cast<uint64_t>(finding.kind)).text(finding.object).number(uint64_t(finding.element));
     put(writer, finding.access);
@@ -476,6 +490,10 @@ void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings
 
 void take_findings(WireReader& reader, DeviceOutcome& outcome) {
   outcome.not_checked = reader.text();
+  for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
+    const auto line = static_cast<uint32_t>(reader.number());
+    outcome.unreached.push_back({line, static_cast<uint32_t>(reader.number())});
+  }
   for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
     AccessFinding& finding = outcome.findings.emplace_back();
     finding.kind = static_cast<FindingKind>(std::min(reader.number(), uint64_t(FindingKind::DivergentBarrier)));

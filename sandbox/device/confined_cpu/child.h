@@ -77,7 +77,8 @@ std::string encode(const RunRequest& request);
 std::optional<RunRequest> decode(std::string_view bytes);
 
 /// What check mode found, behind the fault and the durations of an answer.
-void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked);
+void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked,
+                  const std::vector<CodePlace>& unreached);
 void take_findings(WireReader& reader, DeviceOutcome& outcome);
 /// What a field run met, likewise.
 void put(WireWriter& writer, const FieldReport& report);

@@ -211,6 +211,7 @@ class ConfinedCpu : public Device {
         if (next.child) timed.insert(next.image);
         std::ranges::move(ran.findings, std::back_inserter(outcome.findings));
         if (!ran.not_checked.empty()) outcome.not_checked = std::move(ran.not_checked);
+        if (program.check) outcome.unreached = std::move(ran.unreached);
         if (program.field) outcome.field = std::move(ran.field);
       } else {
         ran = run_in_child({&steps[at++], 1}, program.reordered, limit);

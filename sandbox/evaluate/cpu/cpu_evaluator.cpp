@@ -187,6 +187,7 @@ std::optional<Evaluation> CpuEvaluator::checked(const Candidate& candidate, cons
       auto* given = std::get_if<Verdict>(&*answer);
       if (!given) return answer;
       said = std::move(*given);
+      if (said.unreached) said.unreached->read(candidate.source);
     } else {
       said = not_checked("it does not compile for that: " + compiled.detail);
     }

@@ -54,6 +54,7 @@ Verdict with_check(Verdict verdict, const Verdict& check) {
     verdict.detail.clear();
     if (check.sizes_run) verdict.sizes_run = check.sizes_run;
   }
+  verdict.unreached = check.unreached;
   if (!check.detail.empty()) verdict.detail += (verdict.detail.empty() ? "" : "; ") + check.detail;
   return verdict;
 }
@@ -154,6 +155,7 @@ Verdict ProcessorCheck::checked_now(const Candidate& candidate, const CompileRep
   auto* verdict = std::get_if<Verdict>(&*answer);
   if (!verdict) return not_checked(std::get<NotJudged>(*answer).why);
   if (!runner.answered()) return not_checked(verdict->detail);
+  if (verdict->unreached) verdict->unreached->read(candidate.source);
   return std::move(*verdict);
 }
 
@@ -193,9 +195,11 @@ std::string ProcessorCheck::why_no_reference(const SizedInstance& sized) {
   original.source = baseline_.source;
   SizePlan one;
   one.launches.push_back(sized);
-  const auto until = Deadline::clock::now() + std::chrono::seconds(static_cast<int>(kProcessorCheckSeconds) / 2);
+  // The candidate may be in check mode at this moment, and decides how long it is. What is not known in time is no
+  // excuse for its result: the original has repeated its own.
+  const auto until = Deadline::clock::now() + std::chrono::seconds(2 * static_cast<int>(kProcessorCheckSeconds));
   const Held held = hold(checks_, until);
-  if (!held) return "whether the original has one result there was not known in time";
+  if (!held) return {};
   const Verdict said = checked_now(original, baseline_.reply, one, until);
   return said.sizes_run && !said.sizes_run->dropped.empty() ? said.sizes_run->dropped[0].why : "";
 }

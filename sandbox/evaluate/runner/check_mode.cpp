@@ -63,8 +63,10 @@ CheckMode::Found CheckMode::run(const LoadedCode& code, MemoryEntry entry, doubl
     manner.follows_all_reads = true;
     judged = verification_.run(code, entry, manner);
   }
-  Found found{
-      std::move(judged.findings), std::move(judged.not_checked), {}, !judged.failure && !judged.first, judged.seconds};
+  Found found;
+  found.findings = std::move(judged.findings), found.why = std::move(judged.not_checked);
+  found.right = !judged.failure && !judged.first, found.seconds = judged.seconds;
+  found.unreached = std::move(judged.unreached);
   if (!judged.failure) return found;
   if (judged.failure->astray) found.astray = std::move(judged.failure);
   else if (judged.failure->outcome == Outcome::TimedOut) found.why = "there it takes longer than " + in_seconds(limit);
@@ -179,6 +181,7 @@ std::string CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candida
     const Found found = run_at(code, candidate, sized);
     seconds += seconds_since(begin);
     if (bench_.cut) return {};
+    note_unreached(found);
     auto wrong = judge(*original, found);
     if (!wrong && !found.why.empty()) leave_out(found.why);
     if (!wrong) continue;
@@ -189,6 +192,14 @@ std::string CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candida
   }
   if (left_out == 0) return {};
   return std::to_string(left_out) + " of " + std::to_string(sizes.size()) + " other sizes: " + why;
+}
+
+void CheckMode::note_unreached(const Found& found) {
+  if (!found.why.empty() || found.astray) return;
+  if (!unreached_) unreached_ = found.unreached;
+  else
+    std::erase_if(*unreached_,
+                  [&](auto& place) { return std::ranges::find(found.unreached, place) == found.unreached.end(); });
 }
 
 const CheckMode::Found* CheckMode::of_original(size_t instance, double most) {
@@ -204,6 +215,7 @@ const CheckMode::Found* CheckMode::of_original(size_t instance, double most) {
 
 void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
   verdict.stage = Stage::Verify;
+  unreached_.reset();
   std::string why;
   size_t left_out = 0;
   auto leave_out = [&](const std::string& reason) { why = reason, ++left_out; };
@@ -243,6 +255,7 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
     Found found = run(code, {i, i}, limit_for(i, most));
     if (bench_.cut) return;
     if (!found.why.empty()) leave_out(found.why);
+    note_unreached(found);
     auto wrong = judge(*original, found);
     if (!wrong) continue;
     verdict.outcome = wrong->outcome, verdict.instance = bench_.mep.instances[i].id;
@@ -251,6 +264,7 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
   }
   std::string sizes;
   if (!original_.empty() && !failure && bench_.usable) sizes = check_sizes(code, candidate, verdict);
+  if (verdict.ok() && unreached_) verdict.unreached = Unreached{*std::move(unreached_)};
   if (!verdict.ok() || (left_out == 0 && sizes.empty())) return;
   verdict.detail = "not checked for races and bounds";
   if (left_out > 0) {

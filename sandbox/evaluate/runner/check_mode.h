@@ -23,6 +23,7 @@ class CheckMode {
     std::optional<RunFailure> astray;  ///< It wrote beside what it is lent, or ended there.
     bool right = false;                ///< Its results are.
     double seconds = 0;                ///< It took.
+    std::vector<CodePlace> unreached;  ///< Code to which no thread came.
   };
   /// One launch of an image that was made for check mode: of any entry of memory, and as `code` is launched on its
   /// instance, recorded or not. It is ended after `limit` seconds.
@@ -58,6 +59,8 @@ class CheckMode {
   static const AccessFinding* gravest(const Found& original, const Found& found);
   /// A finalist at other sizes: the verdict says what was found. Given: how many sizes were not checked, and why.
   std::string check_sizes(LoadedCode& code, const RunnableCode& candidate, Verdict& verdict);
+  /// One more launch of the candidate that is being checked, which stays there if `found` was no launch to its end.
+  void note_unreached(const Found& found);
 
   Workbench& bench_;
   Verification& verification_;
@@ -66,6 +69,7 @@ class CheckMode {
   std::vector<std::optional<Found>> known_;
   std::map<std::pair<size_t, OtherSize>, Found> known_at_;  ///< By instance and size.
   double seconds_at_sizes_ = 0;                             ///< That the original's launches there took.
+  std::optional<std::vector<CodePlace>> unreached_;  ///< By no launch of the candidate so far; nullopt: there was none.
 };
 
 }  // namespace kernelift::sandbox

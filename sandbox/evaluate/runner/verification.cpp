@@ -47,6 +47,7 @@ Verification::Judged Verification::run(const LoadedCode& code, MemoryEntry entry
   }
   DeviceOutcome outcome = steps.run(manner.limit.value_or(bench_.settings.launch_limit));
   judged.findings = std::move(outcome.findings), judged.not_checked = std::move(outcome.not_checked);
+  judged.unreached = std::move(outcome.unreached);
   if (!outcome.ok()) {
     judged.failure = bench_.failure_of(outcome, entry.memory);
     return judged;

@@ -67,8 +67,10 @@ TEST_F(CheatingTest, AVariableTakenForAConstantIsNotConfirmed) {
 TEST_F(CheatingTest, WhatIsKeptForOtherInputsIsWrongAfterOtherLaunches) {
   Candidate keeps = candidate(
       "  if (i < n) out[i] = in[i] * factor + bias;\n"
-      "  if (i < 64) { if (!known[i]) kept[i] = in[i] * factor + bias, known[i] = 1; out[i] = kept[i]; }\n");
-  keeps.source = "__device__ float kept[64];\n__device__ int known[64];\n" + keeps.source;
+      "  const double all = n * 1e9 + factor * 1e3 + bias + (size_t)in;\n"
+      "  if (i < 64 && i < n) { if (known[i] != all) kept[i] = in[i] * factor + bias, known[i] = all; out[i] = "
+      "kept[i]; }\n");
+  keeps.source = "__device__ float kept[64];\n__device__ double known[64];\n" + keeps.source;
   const Verdict verdict = std::get<Verdict>(evaluator_->confirm(keeps));
   EXPECT_EQ(verdict.outcome, Outcome::Wrong) << verdict.text();
   EXPECT_NE(verdict.detail.find("wrong in one after others"), std::string::npos) << verdict.detail;

@@ -103,7 +103,7 @@ TEST(CheckMode, ARaceOfTheOriginalIsNoneOfItsCandidates) {
 }
 
 TEST(CheckMode, AReadBehindABufferIsFoundThoughItsValueDoesNotMatter) {
-  expect_failure(answers_of(sums_mep(), kHead + "  if (in[n + threadIdx.x] == 12345) return;\n"
+  expect_failure(answers_of(sums_mep(), kHead + "  if (in[8064 + threadIdx.x] == 12345) return;\n"
                                                 "  atomicAdd(&out[blockIdx.x], in[blockIdx.x * blockDim.x + "
                                                 "threadIdx.x]);\n}\n"),
                  Outcome::Crashed, "out of bounds: thread (0,0,0) of block (0,0,0) reads in[8064] at kernel.cu:2");

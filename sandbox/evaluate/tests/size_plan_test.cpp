@@ -214,21 +214,98 @@ TEST(SizePlan, AnArgumentThatOnlyConditionsDependOnVaries) {
   EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {1}}), "size"), Contains(4095));
 }
 
+/// What one launch with another value of a parameter has of it alone.
+std::vector<int64_t> alone(const SizePlan& plan, const std::string& parameter) {
+  std::vector<int64_t> values;
+  for (auto& sized : plan.launches)
+    if (sized.size.values.size() == 1 && sized.size.values.contains(parameter) && sized.size.pointers.empty())
+      values.push_back(sized.size.values.at(parameter));
+  return values;
+}
+
+std::vector<std::string> pointers_of(const SizePlan& plan) {
+  std::vector<std::string> all;
+  for (auto& sized : plan.launches) all.push_back(sized.size.pointers);
+  return all;
+}
+
 TEST(SizePlan, OtherBranchesAreTakenByTheConstantsThatFlagsAreComparedWith) {
   Mep mep = one_size();
   mep.parameters.push_back({"mode", "int", "", false, "int"}), mep.launches[0].argument_text.push_back("0");
-  mep.parameters.push_back({"relu", "bool", "", false, "unsigned char"}),
-      mep.launches[0].argument_text.push_back("f()");
+  mep.parameters.push_back({"relu", "bool", "", false, "bool"}), mep.launches[0].argument_text.push_back("f()");
   pass<int>(mep.instances[0], 0), pass<uint8_t>(mep.instances[0], 1);
   const Candidate candidate;
-  EXPECT_THAT(values_of(plan_sizes(mep, {candidate}), "mode"), IsEmpty());
-  const SizePlan plan = plan_sizes(mep, {candidate, {}, {{3, {1}}, {4, {0, 300}}}});
-  EXPECT_THAT(values_of(plan, "mode"), ElementsAre(1, 2)) << "0 was recorded";
-  EXPECT_THAT(values_of(plan, "relu"), ElementsAre(0)) << "1 was recorded, and no other number is a bool";
-  const SizePlan guarded = plan_sizes(mep, {candidate, {}, {{3, {1}}}, "arg.a3 <= 1"_e});
-  EXPECT_THAT(values_of(guarded, "mode"), ElementsAre(1)) << "elsewhere the original runs";
-  EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {}, {{1, {7}}}}), "size"), Not(Contains(8)))
+  EXPECT_THAT(alone(plan_sizes(mep, {candidate}), "mode"), IsEmpty()) << "no launch site passes another constant";
+  const KernelModel::Compared both{.integers = {{"arg.a3", {1}}, {"arg.a4", {0, 300}}}};
+  const SizePlan plan = plan_sizes(mep, {candidate, {}, both});
+  EXPECT_THAT(alone(plan, "mode"), ElementsAre(1, 2)) << "0 was recorded";
+  EXPECT_THAT(alone(plan, "relu"), ElementsAre(0)) << "1 was recorded, and no other number is a bool";
+  EXPECT_TRUE(std::ranges::any_of(plan.launches, [](const SizedInstance& sized) {
+    return !sized.shown && sized.size.values.contains("mode") && sized.size.values.contains("relu");
+  })) << "what is right for each alone may be wrong for both";
+  const KernelModel::Compared mode{.integers = {{"arg.a3", {1}}}};
+  EXPECT_THAT(alone(plan_sizes(mep, {candidate, {}, mode, "arg.a3 <= 1"_e}), "mode"), ElementsAre(1))
+      << "elsewhere the original runs";
+  const KernelModel::Compared size{.integers = {{"arg.a1", {7}}}};
+  EXPECT_THAT(values_of(plan_sizes(mep, {candidate, {}, size}), "size"), Not(Contains(8)))
       << "a size, of which smaller ones are tried anyway";
+}
+
+TEST(SizePlan, AnArgumentIsWhatAnotherLaunchSitePasses) {
+  // k<<<…>>>(x, n, n / 2, 1) was recorded, k<<<…>>>(x, n, n / 2, 5) was not.
+  Mep mep = one_size();
+  mep.parameters.push_back({"radius", "int", "", false, "int"});
+  mep.launches = {site_of("(n + B - 1) / B", "1", {"x", "n", "n / 2", "1"}),
+                  site_of("(n + B - 1) / B", "1", {"x", "n", "n / 2", "5"})};
+  pass<int>(mep.instances[0], 1);
+  const Candidate candidate;
+  EXPECT_THAT(alone(plan_sizes(mep, {candidate}), "radius"), ElementsAre(5));
+  mep.launches[1].argument_text[3] = "read()";
+  EXPECT_THAT(alone(plan_sizes(mep, {candidate}), "radius"), ElementsAre(0, 2)) << "it may be anything";
+}
+
+TEST(SizePlan, PointersAreNullAndOptionalOnesAreThere) {
+  Mep mep = one_size();
+  mep.parameters.push_back({"bias", "const float *", "float", true, ""});
+  mep.launches[0].argument_text.push_back("nullptr");
+  MepInstance& instance = mep.instances[0];
+  pass<uint64_t>(instance, 0);
+  MepRegion region;
+  region.address = 0x1000, region.size = 4096 * 4, region.parameter = 0, region.element = "float";
+  region.reached_from = Origin::of_argument(0);
+  instance.regions = {region};
+  const Candidate candidate;
+  EXPECT_THAT(pointers_of(plan_sizes(mep, {candidate})), Not(Contains("bias = x")));
+  const KernelModel::Compared compared{.pointers = {0, 3}};
+  EXPECT_THAT(pointers_of(plan_sizes(mep, {candidate, {}, compared})), Contains("bias = x"));
+  EXPECT_THAT(pointers_of(plan_sizes(mep, {candidate, {}, compared})), Contains("x = null"));
+}
+
+TEST(SizePlan, MembersAndNumbersThatAreComparedTakeTheOtherBranchToo) {
+  struct Options {
+    int mode;
+    float scale;
+  };
+  Mep mep = one_size();
+  mep.parameters.push_back({"options", "Options", "", false, ""}), mep.parameters.back().record = "Options";
+  mep.parameters.push_back({"alpha", "float", "", false, "float"});
+  for (auto* passed : {"options", "alpha"}) mep.launches[0].argument_text.push_back(passed);
+  pass<Options>(mep.instances[0], {0, 1.0f}), pass<float>(mep.instances[0], 1.0f);
+  const Candidate candidate;
+  SizeQuestion question{candidate};
+  question.members = {{3, 0, "int", ".mode"}, {3, 4, "float", ".scale"}};
+  question.compared.integers = {{"arg.a3.o0", {2}}};
+  question.compared.numbers = {{"arg.a3.o4", {1}}, {"arg.a4", {0}}};
+  const SizePlan plan = plan_sizes(mep, question);
+  EXPECT_THAT(alone(plan, "options.mode"), ElementsAre(2, 1, 3));
+  EXPECT_THAT(pointers_of(plan), Contains("options.scale = 1.5"));
+  EXPECT_THAT(pointers_of(plan), Contains("alpha = 0"));
+  EXPECT_THAT(pointers_of(plan), Contains("alpha = 0.5"));
+  const auto scaled = std::ranges::find(plan.launches, "options.scale = 1.5",
+                                        [](const SizedInstance& sized) { return sized.size.pointers; });
+  ASSERT_EQ(scaled->parts.size(), 1u);
+  EXPECT_EQ(scaled->parts[0].offset, mep.instances[0].parameters[3].offset + 4);
+  EXPECT_EQ(static_cast<uint32_t>(scaled->parts[0].value), std::bit_cast<uint32_t>(1.5f));
 }
 
 TEST(SizePlan, NumbersOfFloatingPointHaveOtherValuesTogether) {
@@ -243,8 +320,9 @@ TEST(SizePlan, NumbersOfFloatingPointHaveOtherValuesTogether) {
   auto with =
       std::ranges::find_if(plan.launches, [](auto& one) { return one.size.pointers == "alpha = 1.5, beta = 0.5"; });
   ASSERT_NE(with, plan.launches.end());
-  EXPECT_EQ(with->values.at(3), std::bit_cast<int32_t>(1.5f));
-  EXPECT_EQ(with->values.at(4), std::bit_cast<int32_t>(0.5f));
+  ASSERT_EQ(with->parts.size(), 2u);
+  EXPECT_EQ(with->parts[0].value, std::bit_cast<int32_t>(1.5f));
+  EXPECT_EQ(with->parts[1].value, std::bit_cast<int32_t>(0.5f));
 }
 
 TEST(SizePlan, SizesForWhichThePremiseDoesNotHoldAreCountedAndLeftOut) {
@@ -259,7 +337,7 @@ TEST(SizePlan, AGridOfConstantsStaysWhereTheKernelsArgumentChanges) {
   const Candidate candidate;
   Mep mep = one_size();
   mep.launches = {site_of("ceil_div(SIZE, B)", "1", {"x", "n", "n / 2"})};
-  EXPECT_THAT(plan_sizes(mep, {candidate, {1}}).launches, IsEmpty());
+  EXPECT_FALSE(knows_launches(mep, {0}));
   mep.constants = {{"SIZE", 4096}, {"B", 128}};
   const SizePlan plan = plan_sizes(mep, {candidate, {1}});
   EXPECT_THAT(values_of(plan, "size"), Contains(4095));
@@ -283,18 +361,28 @@ TEST(SizePlan, ASizeThatIsPassedAsAProductIsVariedAsAWhole) {
     }
 }
 
-TEST(SizePlan, AGridThatIsNotKnownLeavesTheRecordedSizes) {
+TEST(SizePlan, AGridThatIsNotKnownIsTheRecordedOne) {
   const Candidate candidate;
+  auto as_recorded = [&](const Mep& mep, const std::string& why) {
+    const SizePlan plan = plan_sizes(mep, {candidate, {1}});
+    EXPECT_EQ(plan.left_out, why + ", so other sizes were run with the recorded number");
+    EXPECT_THAT(values_of(plan, "size"), Contains(4095));
+    EXPECT_THAT(values_of(plan, "size"), Not(Contains(4097))) << "more than its threads come to";
+    SizeQuestion strides{candidate, {1}};
+    strides.asks_grid = true;
+    EXPECT_THAT(values_of(plan_sizes(mep, strides), "size"), Contains(4097));
+    for (auto& sized : plan_sizes(mep, strides).launches) EXPECT_EQ(sized.geometry.grid.x, 32u);
+    for (auto& sized : plan.launches) EXPECT_EQ(sized.geometry.grid.x, 32u);
+  };
   Mep mep = one_size();
   mep.launches = {site_of("blocks", "1", {"x", "n", "n / 2"})};
-  SizePlan plan = plan_sizes(mep, {candidate});
-  EXPECT_THAT(plan.launches, IsEmpty());
-  EXPECT_EQ(plan.left_out, "how many blocks it is launched with at other sizes is not known");
+  as_recorded(mep, "how many blocks it is launched with at other sizes is not known");
   // A site that launches another number of blocks than was recorded is another one.
   mep.launches = {site_of("(n + B - 1) / B + 1", "1", {"x", "n", "n / 2"})};
-  EXPECT_THAT(plan_sizes(mep, {candidate}).launches, IsEmpty());
+  as_recorded(mep, "how many blocks it is launched with at other sizes is not known");
   mep.launches.clear();
-  EXPECT_EQ(plan_sizes(mep, {candidate}).left_out, "the application's launch sites are not known");
+  as_recorded(mep, "the application's launch sites are not known");
+  EXPECT_FALSE(knows_launches(mep, {0}));
 }
 
 TEST(SizePlan, PointersMoveByAnElementUnlessTheirAlignmentIsTakenForGranted) {

@@ -54,10 +54,31 @@ TEST(KernelModelOfSource, ConstantsThatParametersAreComparedWithAreNoted) {
       "  if (bits & 4) v *= 2;\n"
       "  if (i < n) x[i] = v;\n"
       "}\n");
-  EXPECT_EQ(model.compared.at(2), std::set<int64_t>{3});
-  EXPECT_TRUE(model.compared.contains(3)) << "a flag";
-  EXPECT_EQ(model.compared.at(4), (std::set<int64_t>{0, 4})) << "and the bit";
-  EXPECT_FALSE(model.compared.contains(1)) << "a size";
+  EXPECT_EQ(model.compared.integers.at("arg.a2"), std::set<int64_t>{3});
+  EXPECT_TRUE(model.compared.integers.contains("arg.a3")) << "a flag";
+  EXPECT_EQ(model.compared.integers.at("arg.a4"), (std::set<int64_t>{0, 4})) << "and the bit";
+  EXPECT_FALSE(model.compared.integers.contains("arg.a1")) << "a size";
+}
+
+TEST(KernelModelOfSource, MembersNumbersAndPointersThatAreComparedAreNoted) {
+  auto model = model_of(
+      "struct Options { float scale; int mode; };\n"
+      "__global__ void k(float* x, const float* bias, Options options, double alpha) {\n"
+      "  float v = x[threadIdx.x];\n"
+      "  if (bias) v += bias[threadIdx.x];\n"
+      "  if (options.mode == 7) v = -v;\n"
+      "  if (options.scale != 0.5f) v *= options.scale;\n"
+      "  if (alpha > 2) v += 1;\n"
+      "  x[threadIdx.x] = v;\n"
+      "}\n");
+  EXPECT_EQ(model.compared.pointers, std::set<size_t>{1});
+  EXPECT_EQ(model.compared.integers.at("arg.a2.o4"), std::set<int64_t>{7});
+  EXPECT_EQ(model.compared.numbers.at("arg.a2.o0"), std::set<double>{0.5});
+  EXPECT_EQ(model.compared.numbers.at("arg.a3"), std::set<double>{2.0});
+  auto read = kernel_model_from_json(to_json(model), "a test");
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->compared.numbers, model.compared.numbers);
+  EXPECT_EQ(read->compared.pointers, model.compared.pointers);
 }
 
 TEST(KernelModelOfSource, AFlagIsAConditionOnItsParameter) {

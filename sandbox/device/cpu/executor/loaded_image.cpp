@@ -4,9 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <set>
 
 #include "sandbox/device/cpu/cpu_device.h"
 #include "sandbox/device/cpu/executor/launch_state.h"
@@ -77,6 +80,19 @@ const kl_kernel* LoadedImage::find_kernel(std::string_view mangled) const {
   for (uint32_t i = 0; i < image().kernel_count; ++i)
     if (mangled == image().kernels[i].name) return &image().kernels[i];
   return nullptr;
+}
+
+std::vector<CodePlace> LoadedImage::unreached() const {
+  std::set<CodePlace> reached, missed;
+  for (uint32_t i = 0; i < image().code_block_count; ++i) {
+    const kl_code_block& block = image().code_blocks[i];
+    if (block.line == 0) continue;
+    if (image().reached[i]) reached.insert({block.line, block.column});
+    else if (image().reached[block.entry]) missed.insert({block.line, block.column});
+  }
+  std::vector<CodePlace> all;
+  std::ranges::set_difference(missed, reached, std::back_inserter(all));
+  return all;
 }
 
 const kl_variable* LoadedImage::find_variable(std::string_view mangled) const {

@@ -10,6 +10,7 @@
 
 #include "core/toolchain/image_abi.h"
 #include "sandbox/device/cpu/lower/check/access_checks.h"
+#include "sandbox/device/cpu/lower/check/coverage.h"
 #include "sandbox/device/cpu/lower/device_library.h"
 #include "sandbox/device/cpu/lower/field/field_code.h"
 #include "sandbox/device/cpu/lower/field/field_functions.h"
@@ -73,6 +74,8 @@ const char* mode_name(uint32_t mode) { return mode == KL_MODE_LOOP ? "loop" : mo
 Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions& options) {
   KERNELIFT_ASSIGN(auto machine, host_machine(options.cpu, options.host_level));
   KERNELIFT_ASSIGN(DeviceModule device, read_device_module(std::move(device_ir)));
+  std::optional<Coverage> coverage;
+  if (options.checked) coverage.emplace(device);
   KERNELIFT_TRY(place_managed_variables(device));
   KERNELIFT_TRY(place_shared_variables(device));
   KERNELIFT_TRY(retarget(device, machine->getTargetTriple().str(), machine->createDataLayout()));
@@ -92,6 +95,7 @@ Result<LoweredImage> lower(std::unique_ptr<Module> device_ir, const LowerOptions
   KERNELIFT_TRY(choose_modes(device, options.force_fibers, options.side_by_side));
   if (checks) {
     checks->insert();
+    coverage->insert();
     KERNELIFT_TRY(link_device_library(*device.module));
   }
   if (options.field) {

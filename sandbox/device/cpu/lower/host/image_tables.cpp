@@ -61,14 +61,17 @@ void add_image_tables(DeviceModule& device) {
     variable.global->setLinkage(GlobalValue::InternalLinkage);
     variable.global->setExternallyInitialized(true);
   }
-  std::vector<Constant*> kernels, variables;
+  std::vector<Constant*> kernels, variables, blocks;
   for (const auto* list : {&device.kernels, &device.left_out})
     for (const Kernel& kernel : *list) kernels.push_back(tables.kernel(kernel));
   for (const Variable& variable : device.variables) variables.push_back(tables.variable(variable));
+  for (const kl_code_block& block : device.code_blocks)
+    blocks.push_back(tables.record({tables.word(block.line), tables.word(block.column), tables.word(block.entry)}));
   Constant* image =
       tables.record({tables.wide(KL_IMAGE_MAGIC), tables.word(KL_IMAGE_VERSION), tables.word(kernels.size()),
                      tables.word(variables.size()), tables.word(device.architecture), tables.array(kernels),
-                     tables.array(variables), services_global(module)});
+                     tables.array(variables), services_global(module), tables.array(blocks),
+                     device.reached ? device.reached : tables.null(), tables.word(blocks.size())});
   if (GlobalVariable* taken = module.getNamedGlobal("kernelift_image")) taken->setName("kernelift_image.user");
   new GlobalVariable(module, image->getType(), true, GlobalValue::ExternalLinkage, image, "kernelift_image");
 }

@@ -11,6 +11,7 @@
 
 #include "cmake/headers/llvm.h"
 #include "core/base/result.h"
+#include "core/toolchain/image_abi.h"
 
 namespace kernelift::cpu {
 
@@ -65,6 +66,9 @@ struct DeviceModule {
   std::vector<Variable> variables;
   std::vector<SharedVariable> shared;
   uint32_t architecture = 0;  ///< 75 of sm_75.
+  /// Check mode: kl_image::code_blocks and kl_image::reached (check/coverage.h).
+  std::vector<kl_code_block> code_blocks;
+  llvm::GlobalVariable* reached = nullptr;
 
   /// The hidden first parameter of a device function.
   static llvm::Value* thread_of(llvm::Function& function) { return function.getArg(0); }

@@ -78,4 +78,7 @@ __attribute__((visibility("default"))) const kl_image kernelift_image = {KL_IMAG
                                                                          75,
                                                                          kernels,
                                                                          variables,
-                                                                         &services};
+                                                                         &services,
+                                                                         NULL,
+                                                                         NULL,
+                                                                         0};
