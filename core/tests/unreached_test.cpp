@@ -33,6 +33,17 @@ TEST(Unreached, PlacesBeyondTheTextAndManyOfThemAreNoHarm) {
   EXPECT_EQ(Unreached().text(), "");
 }
 
+TEST(Unreached, ALongLineIsCutBetweenCharacters) {
+  for (size_t begin : {0u, 1u}) {
+    Unreached unreached{{{1, 1}}};
+    std::string line(begin, 'x');
+    for (int i = 0; i < 60; ++i) line += "é";
+    unreached.read(line);
+    EXPECT_NE(to_json(unreached).dump(), "") << "as UTF-8, or this is an exception";
+    EXPECT_LT(unreached.code.at(0).size(), line.size());
+  }
+}
+
 TEST(Unreached, IsSaidOfAVerdictUnlessItIsProvenToComputeTheSame) {
   Verdict verdict;
   verdict.unreached = Unreached{{{3, 13}}};

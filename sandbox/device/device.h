@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -176,7 +177,7 @@ struct DeviceOutcome {
   bool wrote = false;                        ///< That access was a write.
   std::vector<AccessFinding> findings = {};  ///< Of a checked program.
   std::string not_checked = {};              ///< Why a checked program could not be checked.
-  std::vector<CodePlace> unreached = {};     ///< Of a checked program: code to which no thread came so far.
+  std::set<CodePlace> unreached = {};        ///< Of a checked program: code to which no thread came so far.
   FieldReport field = {};                    ///< Of a program that is a field run.
   bool ok() const { return fault == DeviceFault::None; }
   /// False: this process can run nothing more on the device.

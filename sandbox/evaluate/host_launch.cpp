@@ -18,7 +18,6 @@ std::optional<int64_t> evaluated(const std::optional<Expression>& expression, co
   return value.ok() ? std::optional(*value) : std::nullopt;
 }
 
-/// The launch's geometry; nullopt: it uses something that is not known, or no device launches it.
 std::optional<Geometry> geometry_of(const LaunchSite& site, const Bindings& variables, const Geometry& recorded) {
   Geometry geometry = recorded;
   for (auto& condition : site.grid_where)

@@ -161,9 +161,7 @@ class Planner {
 
   void add_size(size_t index, const HostLaunch& launch, const Bindings& changed, bool shown, size_t begin) {
     if (plan_.launches.size() - begin >= kMostSizes) return;
-    Change change;
-    change.variables = changed;
-    add(launched_with(index, launch, change), shown);
+    add(launched_with(index, launch, {.variables = changed}), shown);
   }
 
   /// False: it is nothing new.
@@ -180,11 +178,11 @@ class Planner {
 
   /// How a launch differs from a recorded one.
   struct Change {
-    Bindings variables;                     ///< Of the host, with what follows from them.
-    Bindings integers;                      ///< Arguments and members, "arg.a2", whatever they are computed from.
-    std::map<std::string, double> numbers;  ///< The same of floating point.
-    std::set<size_t> null;                  ///< Pointers, by parameter.
-    std::map<size_t, size_t> same;          ///< Pointers that are equal to another one.
+    Bindings variables = {};                     ///< Of the host, with what follows from them.
+    Bindings integers = {};                      ///< Arguments and members, "arg.a2", whatever they are computed from.
+    std::map<std::string, double> numbers = {};  ///< The same of floating point.
+    std::set<size_t> null = {};                  ///< Pointers, by parameter.
+    std::map<size_t, size_t> same = {};          ///< Pointers that are equal to another one.
 
     void add(const Change& other) {
       variables.insert(other.variables.begin(), other.variables.end());
@@ -267,18 +265,17 @@ class Planner {
       if (!place || !place->is_member) continue;
       arguments[place->shown] = value, arguments[name] = as_models_read(place->type, value);
       if (integer_at(*place, instance) == value) continue;
-      const bool is_size = !change.integers.contains(name);
+      const bool follows_host = !change.integers.contains(name);
       const unsigned bits = 8 * place->bytes;
-      if ((is_size && value < 0) || (bits < 64 && value >> (bits - 1) != 0 && value >> (bits - 1) != -1))
+      if ((follows_host && value < 0) || (bits < 64 && value >> (bits - 1) != 0 && value >> (bits - 1) != -1))
         return std::nullopt;
       made.parts.push_back({place->offset, place->bytes, value}), made.size.values[place->shown] = value;
     }
     for (auto& [name, value] : change.numbers)
       if (const auto place = place_of(name, instance)) set_number(*place, value, made);
-    auto tell = [&](const std::string& what) { made.size.pointers += (made.size.pointers.empty() ? "" : ", ") + what; };
-    for (size_t p : change.null) made.values[p] = 0, tell(mep_.parameters[p].name + " = null");
+    for (size_t p : change.null) made.values[p] = 0, tell(made, mep_.parameters[p].name + " = null");
     for (auto [p, other] : change.same)
-      made.same[p] = other, tell(mep_.parameters[p].name + " = " + mep_.parameters[other].name);
+      made.same[p] = other, tell(made, mep_.parameters[p].name + " = " + mep_.parameters[other].name);
     if (!question_.premise) return made;
     if (index < question_.recorded.size())
       arguments.insert(question_.recorded[index].begin(), question_.recorded[index].end());
@@ -288,6 +285,10 @@ class Planner {
     return std::nullopt;
   }
 
+  static void tell(SizedInstance& made, const std::string& what) {
+    made.size.pointers += (made.size.pointers.empty() ? "" : ", ") + what;
+  }
+
   static void set_number(const Place& place, double value, SizedInstance& made) {
     const auto narrow = static_cast<float>(value);
     const int64_t bits =
@@ -295,7 +296,7 @@ class Planner {
     made.parts.push_back({place.offset, place.bytes, bits});
     char text[48];
     std::snprintf(text, sizeof text, " = %.6g", value);
-    made.size.pointers += (made.size.pointers.empty() ? "" : ", ") + place.shown + text;
+    tell(made, place.shown + text);
   }
 
   /// Memory that was captured for what a number looks like: two ints side by side, 8192 behind 40, are an address on
@@ -349,9 +350,7 @@ class Planner {
         larger[name] = recorded + (more == 0 ? 1 : more == 1 ? before : more == 2 ? after + 1 : recorded + 1);
         growth *= static_cast<double>(larger[name]) / static_cast<double>(std::max<int64_t>(recorded, 1));
       }
-      Change change;
-      change.variables = larger;
-      auto made = launched_with(index, launch, change);
+      auto made = launched_with(index, launch, {.variables = larger});
       const bool much = more == kLargerSizes - 1 && instance.region_bytes() > kLargestDoubled;
       if (!made || !made->has_other_values() || growth * growth > kMostGrowth || much) continue;
       made->growth = growth * growth;
@@ -383,8 +382,8 @@ class Planner {
                                  const HostLaunch& launch) const {
     std::vector<int64_t> values;
     auto add = [&](int64_t value) {
-      const bool is_size = recorded > kLargestFlag;  // None is negative.
-      const bool possible = place.type == "bool" ? value == 0 || value == 1 : !is_size || value >= 0;
+      // A large number is a size, and no size is negative.
+      const bool possible = place.type == "bool" ? value == 0 || value == 1 : recorded <= kLargestFlag || value >= 0;
       if (value != recorded && possible && std::ranges::find(values, value) == values.end()) values.push_back(value);
     };
     // What the host computes from variables follows them.

@@ -5,8 +5,6 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 
-#include <cmath>
-
 #include "core/compiler/model/value_reader.h"
 
 namespace kernelift {
@@ -36,22 +34,27 @@ std::optional<std::string> number_parameter(llvm::Value* value) {
   return value->getType()->isFloatingPointTy() ? parameter_name(value) : std::nullopt;
 }
 
+constexpr int64_t kFalse = 0;  // A flag is compared with it.
+
 class Comparisons {
  public:
-  /// `constant`: nullptr where a flag is compared with false.
-  void note(llvm::Value* value, const llvm::ConstantInt* constant) {
+  void note(llvm::Value* value, int64_t constant) {
     std::optional<int64_t> mask;
     const auto parameter = integer_parameter(value, mask);
-    if (!parameter || (constant && constant->getBitWidth() > 64)) return;
+    if (!parameter) return;
     auto& all = found.integers[*parameter];
-    all.insert(constant ? constant->getSExtValue() : 0);
+    all.insert(constant);
     if (mask) all.insert(*mask);  // All of the bits that are asked for.
+  }
+
+  void note(llvm::Value* value, const llvm::ConstantInt& constant) {
+    if (constant.getBitWidth() <= 64) note(value, constant.getSExtValue());
   }
 
   void note(llvm::CmpInst& compare) {
     for (unsigned side : {0u, 1u}) {
       llvm::Value *value = compare.getOperand(side), *with = compare.getOperand(1 - side);
-      if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(with)) note(value, constant);
+      if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(with)) note(value, *constant);
       if (auto* constant = llvm::dyn_cast<llvm::ConstantFP>(with)) note(value, *constant);
       if (llvm::isa<llvm::ConstantPointerNull>(with->stripPointerCasts()))
         if (auto* pointer = llvm::dyn_cast<llvm::Argument>(value->stripPointerCasts()))
@@ -75,12 +78,12 @@ class Comparisons {
 KernelModel::Compared compared_parameters(llvm::Function& kernel) {
   Comparisons comparisons;
   for (auto& argument : kernel.args())
-    if (argument.getType()->isIntegerTy(1) && !argument.use_empty()) comparisons.note(&argument, nullptr);
+    if (argument.getType()->isIntegerTy(1) && !argument.use_empty()) comparisons.note(&argument, kFalse);
   for (auto& instruction : llvm::instructions(kernel)) {
     if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction)) {
       comparisons.note(*compare);
     } else if (auto* choice = llvm::dyn_cast<llvm::SwitchInst>(&instruction)) {
-      for (auto& one : choice->cases()) comparisons.note(choice->getCondition(), one.getCaseValue());
+      for (auto& one : choice->cases()) comparisons.note(choice->getCondition(), *one.getCaseValue());
     } else if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
       // max(scale, 0.5f) and the like.
       for (unsigned side : {0u, 1u})
@@ -90,7 +93,7 @@ KernelModel::Compared compared_parameters(llvm::Function& kernel) {
           if (auto* constant = llvm::dyn_cast<llvm::ConstantFP>(call->getArgOperand(1 - side)))
             comparisons.note(call->getArgOperand(side), *constant);
     } else if (instruction.getType()->isIntegerTy(1) && llvm::isa<llvm::TruncInst>(instruction)) {
-      comparisons.note(&instruction, nullptr);  // A flag is compared with false.
+      comparisons.note(&instruction, kFalse);
     }
   }
   return std::move(comparisons.found);

@@ -4,17 +4,13 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/base/shown/outside_text.h"
 #include "core/base/words.h"
 
 namespace kernelift {
 namespace {
 
 constexpr size_t kMostShown = 4, kLongestCode = 60;
-
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
-  return begin == std::string::npos ? "" : text.substr(begin, end + 1 - begin);
-}
 
 }  // namespace
 
@@ -25,10 +21,8 @@ void Unreached::read(const std::string& source) {
   for (std::string line; std::getline(stream, line);) lines.push_back(std::move(line));
   for (size_t i = 0; i < std::min(places.size(), kMostShown); ++i) {
     const CodePlace& place = places[i];
-    std::string text = place.line == 0 || place.line > lines.size() ? "" : lines[place.line - 1];
-    text = trimmed(text);
-    if (text.size() > kLongestCode) text = text.substr(0, kLongestCode) + "…";
-    code.push_back(std::move(text));
+    const bool is_there = place.line > 0 && place.line <= lines.size();
+    code.push_back(is_there ? shown_line(trimmed(lines[place.line - 1]), kLongestCode) : "");
   }
 }
 

@@ -230,13 +230,13 @@ class Child {
   }
 
   /// Of the images that the request launches from.
-  std::vector<CodePlace> unreached_by(const RunRequest& request) {
-    std::vector<CodePlace> all;
+  std::set<CodePlace> unreached_by(const RunRequest& request) {
+    std::set<CodePlace> all;
     std::set<uint64_t> images;
     for (auto& launch : request.launches) images.insert(image_of(launch.kernel));
     images.erase(0);
     for (uint64_t number : images)
-      if (auto image = loaded(number); image.ok()) std::ranges::move((*image)->unreached(), std::back_inserter(all));
+      if (auto image = loaded(number); image.ok()) all.merge((*image)->unreached());
     return all;
   }
 
@@ -476,7 +476,7 @@ std::optional<RunRequest> decode(std::string_view bytes) {
 }
 
 void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked,
-                  const std::vector<CodePlace>& unreached) {
+                  const std::set<CodePlace>& unreached) {
   writer.text(not_checked).number(unreached.size());
   for (auto& place : unreached) writer.number(place.line).number(place.column);
   writer.number(findings.size());
@@ -492,7 +492,7 @@ void take_findings(WireReader& reader, DeviceOutcome& outcome) {
   outcome.not_checked = reader.text();
   for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
     const auto line = static_cast<uint32_t>(reader.number());
-    outcome.unreached.push_back({line, static_cast<uint32_t>(reader.number())});
+    outcome.unreached.insert({line, static_cast<uint32_t>(reader.number())});
   }
   for (uint64_t count = reader.number(); count > 0 && !reader.failed(); --count) {
     AccessFinding& finding = outcome.findings.emplace_back();

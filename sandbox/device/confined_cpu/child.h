@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,7 +79,7 @@ std::optional<RunRequest> decode(std::string_view bytes);
 
 /// What check mode found, behind the fault and the durations of an answer.
 void put_findings(WireWriter& writer, const std::vector<AccessFinding>& findings, const std::string& not_checked,
-                  const std::vector<CodePlace>& unreached);
+                  const std::set<CodePlace>& unreached);
 void take_findings(WireReader& reader, DeviceOutcome& outcome);
 /// What a field run met, likewise.
 void put(WireWriter& writer, const FieldReport& report);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -77,9 +78,9 @@ class LoadedImage {
   const kl_image& image() const;
   const kl_kernel* find_kernel(std::string_view mangled) const;  ///< nullptr if absent.
   const kl_variable* find_variable(std::string_view mangled) const;
-  /// Of an image for check mode: code to which no thread of its launches has come, in functions to which one has; by
-  /// place, each once. What has several copies (a template) was reached if one of them was.
-  std::vector<CodePlace> unreached() const;
+  /// Of an image for check mode: code to which no thread of its launches has come, in functions to which one has. What
+  /// has several copies (a template) was reached if one of them was.
+  std::set<CodePlace> unreached() const;
 
  private:
   struct State;

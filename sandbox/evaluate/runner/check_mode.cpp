@@ -197,9 +197,7 @@ std::string CheckMode::check_sizes(LoadedCode& code, const RunnableCode& candida
 void CheckMode::note_unreached(const Found& found) {
   if (!found.why.empty() || found.astray) return;
   if (!unreached_) unreached_ = found.unreached;
-  else
-    std::erase_if(*unreached_,
-                  [&](auto& place) { return std::ranges::find(found.unreached, place) == found.unreached.end(); });
+  else std::erase_if(*unreached_, [&](auto& place) { return !found.unreached.contains(place); });
 }
 
 const CheckMode::Found* CheckMode::of_original(size_t instance, double most) {
@@ -264,7 +262,7 @@ void CheckMode::check(const RunnableCode& candidate, Verdict& verdict) {
   }
   std::string sizes;
   if (!original_.empty() && !failure && bench_.usable) sizes = check_sizes(code, candidate, verdict);
-  if (verdict.ok() && unreached_) verdict.unreached = Unreached{*std::move(unreached_)};
+  if (verdict.ok() && unreached_) verdict.unreached = Unreached{{unreached_->begin(), unreached_->end()}};
   if (!verdict.ok() || (left_out == 0 && sizes.empty())) return;
   verdict.detail = "not checked for races and bounds";
   if (left_out > 0) {

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ class CheckMode {
     std::optional<RunFailure> astray;  ///< It wrote beside what it is lent, or ended there.
     bool right = false;                ///< Its results are.
     double seconds = 0;                ///< It took.
-    std::vector<CodePlace> unreached;  ///< Code to which no thread came.
+    std::set<CodePlace> unreached;     ///< Code to which no thread came.
   };
   /// One launch of an image that was made for check mode: of any entry of memory, and as `code` is launched on its
   /// instance, recorded or not. It is ended after `limit` seconds.
@@ -69,7 +70,7 @@ class CheckMode {
   std::vector<std::optional<Found>> known_;
   std::map<std::pair<size_t, OtherSize>, Found> known_at_;  ///< By instance and size.
   double seconds_at_sizes_ = 0;                             ///< That the original's launches there took.
-  std::optional<std::vector<CodePlace>> unreached_;  ///< By no launch of the candidate so far; nullopt: there was none.
+  std::optional<std::set<CodePlace>> unreached_;  ///< By no launch of the candidate so far; nullopt: there was none.
 };
 
 }  // namespace kernelift::sandbox

@@ -25,7 +25,7 @@ class Verification {
     double seconds = 0;
     std::vector<AccessFinding> findings;  ///< Of a checked launch.
     std::string not_checked;              ///< DeviceOutcome::not_checked.
-    std::vector<CodePlace> unreached;     ///< DeviceOutcome::unreached.
+    std::set<CodePlace> unreached;        ///< DeviceOutcome::unreached.
     double largest_ulps = 0;  ///< Largest distance of an element from its reference, in units of the last place.
   };
   struct Manner {

@@ -4,11 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 #include <set>
 
 #include "sandbox/device/cpu/cpu_device.h"
@@ -82,7 +80,7 @@ const kl_kernel* LoadedImage::find_kernel(std::string_view mangled) const {
   return nullptr;
 }
 
-std::vector<CodePlace> LoadedImage::unreached() const {
+std::set<CodePlace> LoadedImage::unreached() const {
   std::set<CodePlace> reached, missed;
   for (uint32_t i = 0; i < image().code_block_count; ++i) {
     const kl_code_block& block = image().code_blocks[i];
@@ -90,9 +88,8 @@ std::vector<CodePlace> LoadedImage::unreached() const {
     if (image().reached[i]) reached.insert({block.line, block.column});
     else if (image().reached[block.entry]) missed.insert({block.line, block.column});
   }
-  std::vector<CodePlace> all;
-  std::ranges::set_difference(missed, reached, std::back_inserter(all));
-  return all;
+  std::erase_if(missed, [&](auto& place) { return reached.contains(place); });
+  return missed;
 }
 
 const kl_variable* LoadedImage::find_variable(std::string_view mangled) const {
